@@ -1,0 +1,194 @@
+package compose
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/broadside-pub/broadside/pipeline"
+	"github.com/broadside-pub/broadside/pipeline/content"
+	"github.com/broadside-pub/broadside/pipeline/media"
+	"github.com/broadside-pub/broadside/pipeline/render"
+	"github.com/broadside-pub/broadside/providers"
+)
+
+// ConfigPath is where the configuration lies.
+const ConfigPath = "broadside.yaml"
+
+// Input is what Build works from.
+type Input struct {
+	Files  content.FS
+	Config *pipeline.Config
+	// ConfigDiagnostics are taken over into the view.
+	ConfigDiagnostics []pipeline.Diagnostic
+	Providers         map[string]providers.Info
+	// Paths narrow what is read to files or folders; empty: every folder of the configuration.
+	Paths []string
+	// Describe leaves media as they lie, for a check that must not spend time on shrinking them.
+	Describe bool
+}
+
+// ReadConfig reads broadside.yaml. A file that is not there is an error; one that is wrong has diagnostics.
+func ReadConfig(files content.FS, infos map[string]providers.Info) (*pipeline.Config, []pipeline.Diagnostic, error) {
+	data, err := files.Read(ConfigPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("there is no %s here; `broadside init` writes one: %w", ConfigPath, err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	list := slices.SortedFunc(maps.Values(infos), func(a, b providers.Info) int { return cmp.Compare(a.Name, b.Name) })
+	cfg, diags := content.LoadConfig(ConfigPath, data, list)
+	return cfg, diags, nil
+}
+
+// Build reads the content and works out every delivery that it wants, on all cores. Files that are wrong have
+// diagnostics; an error means that the content could not be read at all.
+func Build(ctx context.Context, in Input) (*View, error) {
+	tree, diags := content.Load(ctx, in.Files, in.Config, in.Providers, in.Paths...)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	v := &View{Config: in.Config, Tree: tree, byID: map[pipeline.DeliveryID]*Item{}}
+	b := &builder{in: in, media: media.NewLoader(in.Files, in.Config.Media)}
+	results := make([]result, len(tree.Posts))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(results) || ctx.Err() != nil {
+					return
+				}
+				results[i] = b.post(tree.Posts[i])
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	diags = append(slices.Clone(in.ConfigDiagnostics), diags...)
+	for i, r := range results {
+		if tree.Posts[i].Draft() && len(r.items) > 0 && r.items[0].Draft() {
+			v.Drafts++
+		}
+		diags = append(diags, r.diags...)
+		for _, it := range r.items {
+			v.Items = append(v.Items, it)
+			if it.ID.Target != "" && it.ID.Post != "" {
+				v.byID[it.ID] = it
+			}
+		}
+	}
+	pipeline.SortDiagnostics(diags)
+	v.Diagnostics = slices.Compact(diags)
+	return v, nil
+}
+
+type builder struct {
+	in    Input
+	media *media.Loader
+}
+
+type result struct {
+	items []*Item
+	diags []pipeline.Diagnostic
+}
+
+func (b *builder) post(p *pipeline.Post) result {
+	var r result
+	seen := map[pipeline.Diagnostic]bool{}
+	add := func(ds []pipeline.Diagnostic) {
+		for _, d := range ds {
+			if !seen[d] {
+				seen[d] = true
+				r.diags = append(r.diags, d)
+			}
+		}
+	}
+	for _, at := range p.Destinations {
+		dest, ok := b.in.Config.Destination(at.Name)
+		if !ok {
+			continue // content has said so
+		}
+		it, ds := b.item(p, at, dest)
+		add(ds)
+		r.items = append(r.items, it)
+	}
+	return r
+}
+
+func (b *builder) item(p *pipeline.Post, at pipeline.PostDestination, dest *pipeline.Destination) (*Item, []pipeline.Diagnostic) {
+	info := b.in.Providers[dest.Provider]
+	it := &Item{Post: p, At: at, Destination: dest, Info: info, Skip: at.Skip,
+		ID: pipeline.DeliveryID{Post: p.ID, Target: dest.Target}, Errors: p.Errors || at.Errors}
+	if it.Skip || p.Errors {
+		return it, nil
+	}
+	resolved, diags := content.Resolve(p, at, *dest, b.in.Config, info)
+	it.Again = func(limits *providers.Limits) (pipeline.Rendition, providers.Encoded, []pipeline.Diagnostic) {
+		return b.render(it, resolved, limits)
+	}
+	rend, enc, ds := it.Again(dest.Limits)
+	diags = append(diags, ds...)
+	if pipeline.HasErrors(diags) {
+		it.Errors = true
+	}
+	if !it.Errors {
+		it.Rendition, it.Encoded = rend, enc
+	}
+	return it, diags
+}
+
+func (b *builder) render(it *Item, resolved content.Resolved, limits *providers.Limits) (pipeline.Rendition, providers.Encoded, []pipeline.Diagnostic) {
+	lim := render.EffectiveLimits(limits, *it.Destination, it.Info)
+	var diags []pipeline.Diagnostic
+	parts := make([]render.Part, len(resolved.Parts))
+	for i, p := range resolved.Parts {
+		parts[i] = render.Part{Doc: p.Doc, Pos: p.Pos}
+		for _, use := range p.Media {
+			m, ds := b.medium(it.Post, use, lim)
+			diags = append(diags, ds...)
+			if m != nil {
+				parts[i].Media = append(parts[i].Media, *m)
+			}
+		}
+	}
+	for i := range diags {
+		diags[i].Destination = it.Destination.Name
+	}
+	out, ds := render.Render(render.Input{Post: it.Post, Dest: it.At, Destination: *it.Destination, Info: it.Info, Limits: limits,
+		Title: resolved.Title, Lang: resolved.Lang, Parts: parts})
+	return out.Rendition, out.Encoded, append(diags, ds...)
+}
+
+// medium describes one file as it will be sent within the limits; nil where it cannot be.
+func (b *builder) medium(p *pipeline.Post, use pipeline.MediaUse, lim providers.Limits) (*providers.Media, []pipeline.Diagnostic) {
+	m, diags, ok := b.media.Load(p, use)
+	if !ok {
+		return nil, diags
+	}
+	if b.in.Describe {
+		return &m, diags
+	}
+	fitted, err := b.media.Fit(m, lim)
+	var problem *media.Problem
+	switch {
+	case errors.As(err, &problem):
+		return nil, append(diags, media.Diagnostic(problem, p, use.Pos))
+	case err != nil:
+		return nil, append(diags, pipeline.Diagnostic{Code: "media_unreadable", Severity: pipeline.Error, File: p.Path, Line: use.Pos.Line,
+			Column: use.Pos.Column, Message: err.Error(), Post: p.ID})
+	}
+	fitted.Source = m.SHA256
+	return &fitted, diags
+}

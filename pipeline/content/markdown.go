@@ -1,0 +1,147 @@
+package content
+
+import (
+	"bytes"
+	"regexp"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// bareURL is what counts as a URL in running text. The library's own pattern takes no host outside ASCII, none in upper
+// case and no IP address. Full-width punctuation ends a URL, as quotation marks and angle brackets do.
+var bareURL = regexp.MustCompile(`^https?://[\pL\pN\[][^\s<>"\\^{|}` + "`" + `\x{3000}-\x{303F}\x{FF00}-\x{FF0F}\x{FF1A}-\x{FF20}\x{2018}-\x{201F}]*`)
+
+// noMail matches nothing: an address in running text stays text, and the library's pattern would take @a_b@example.com
+// apart at the underscore.
+var noMail = regexp.MustCompile(`^[^\x00-\x{10FFFF}]`)
+
+// newMarkdown returns the parser of post bodies. It is safe for concurrent use.
+func newMarkdown() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(append(parser.DefaultBlockParsers(), util.Prioritized(directiveParser{}, 50))...),
+		parser.WithInlineParsers(append(parser.DefaultInlineParsers(),
+			util.Prioritized(extension.NewStrikethroughParser(), 500),
+			util.Prioritized(extension.NewLinkifyParser(
+				extension.WithLinkifyAllowedProtocols([]string{"http:", "https:"}),
+				extension.WithLinkifyURLRegexp(bareURL),
+				extension.WithLinkifyEmailRegexp(noMail),
+			), 999),
+		)...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+	)
+}
+
+// directive is a `:::` line with the blocks up to the line that closes it.
+type directive struct {
+	ast.BaseBlock
+	role   role
+	words  string // what follows the colons
+	at     int    // offset of words
+	closed bool
+	inner  int // blocks that open inside and are not closed yet
+}
+
+// role tells which kind of `:::` line a directive is.
+type role int
+
+const (
+	opener    role = iota
+	stray          // closes nothing
+	nested         // opens inside an open one
+	misplaced      // stands in a list or quote
+)
+
+// kindDirective is the library's registration of a node kind; it has to be made once.
+var kindDirective = ast.NewNodeKind("Directive")
+
+// Kind implements ast.Node.
+func (d *directive) Kind() ast.NodeKind { return kindDirective }
+
+// Dump implements ast.Node.
+func (d *directive) Dump(source []byte, level int) { ast.DumpHelper(d, source, level, nil, nil) }
+
+type directiveParser struct{}
+
+func (directiveParser) Trigger() []byte { return []byte{':'} }
+
+func (directiveParser) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	line, segment := reader.PeekLine()
+	from := pc.BlockOffset()
+	if from < 0 {
+		return nil, parser.NoChildren
+	}
+	n := colons(line[from:])
+	if n < 3 {
+		return nil, parser.NoChildren
+	}
+	rest := line[from+n:]
+	words := bytes.TrimSpace(rest)
+	d := &directive{words: string(words), at: segment.Start + from + n + bytes.Index(rest, words)}
+	state := parser.HasChildren
+	switch {
+	case parent.Kind() == kindDirective:
+		// It is no container, so that no depth of them can be built up; what closes it is counted instead.
+		d.role, state = nested, parser.NoChildren
+		if outer, ok := parent.(*directive); ok {
+			outer.inner++
+		}
+	case parent.Kind() != ast.KindDocument:
+		d.role, state = misplaced, parser.NoChildren
+	case len(words) == 0:
+		d.role, state = stray, parser.NoChildren
+	}
+	reader.AdvanceToEOL()
+	return d, state
+}
+
+func (directiveParser) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
+	d, ok := node.(*directive)
+	if !ok || d.role != opener {
+		return parser.Close
+	}
+	line, _ := reader.PeekLine()
+	if !closes(line) || inCode(pc) {
+		return parser.Continue | parser.HasChildren
+	}
+	reader.AdvanceToEOL()
+	if d.inner > 0 {
+		d.inner--
+		return parser.Continue | parser.HasChildren
+	}
+	d.closed = true
+	return parser.Close
+}
+
+func (directiveParser) Close(ast.Node, text.Reader, parser.Context) {}
+
+func (directiveParser) CanInterruptParagraph() bool { return true }
+
+func (directiveParser) CanAcceptIndentedLine() bool { return false }
+
+func colons(line []byte) int {
+	n := 0
+	for n < len(line) && line[n] == ':' {
+		n++
+	}
+	return n
+}
+
+func closes(line []byte) bool {
+	w, from := util.IndentWidth(line, 0)
+	if w > 3 || from > len(line) {
+		return false
+	}
+	rest := line[from:]
+	n := colons(rest)
+	return n >= 3 && util.IsBlank(rest[n:])
+}
+
+// inCode tells whether a fenced code block is open, which takes every line.
+func inCode(pc parser.Context) bool {
+	last := pc.LastOpenedBlock().Node
+	return last != nil && last.Kind() == ast.KindFencedCodeBlock
+}

@@ -1,0 +1,381 @@
+package gitstore
+
+import (
+	"crypto/sha1" //nolint:gosec // git's own object ids; collisions are the remote's concern
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// ObjectFormat names the hash function of a repository's object ids.
+type ObjectFormat string
+
+// The object formats of git.
+const (
+	SHA1   ObjectFormat = "sha1"
+	SHA256 ObjectFormat = "sha256"
+)
+
+// ObjectKind is the type of a git object, as its header spells it.
+type ObjectKind string
+
+// The kinds of objects that an Objects holds.
+const (
+	KindCommit ObjectKind = "commit"
+	KindTree   ObjectKind = "tree"
+	KindBlob   ObjectKind = "blob"
+	KindTag    ObjectKind = "tag"
+)
+
+// digits is the length of an id in hex.
+func (f ObjectFormat) digits() int {
+	if f == SHA256 {
+		return 64
+	}
+	return 40
+}
+
+// zero is the id that stands for "no object" in the protocol.
+func (f ObjectFormat) zero() Hash {
+	b := make([]byte, f.digits())
+	for i := range b {
+		b[i] = '0'
+	}
+	return Hash(b)
+}
+
+// valid tells whether h has the form of an id of this format.
+func (f ObjectFormat) valid(h Hash) bool {
+	if len(h) != f.digits() {
+		return false
+	}
+	for i := range len(h) {
+		if c := h[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// HashObject computes the id of an object.
+func (f ObjectFormat) HashObject(kind ObjectKind, data []byte) Hash {
+	var w hash.Hash
+	if f == SHA256 {
+		w = sha256.New()
+	} else {
+		w = sha1.New() //nolint:gosec // see above
+	}
+	fmt.Fprintf(w, "%s %d\x00", kind, len(data))
+	w.Write(data)
+	return Hash(hex.EncodeToString(w.Sum(nil)))
+}
+
+// Objects is a git object database in memory, from which Snapshots are read and in which commits are built. It is what
+// every Remote of this package and of memgit stands on. It is safe for concurrent use; objects are never removed.
+type Objects struct {
+	format ObjectFormat
+
+	mu   sync.RWMutex
+	objs map[Hash]object
+	// base tells, for a commit built here, from which commit it was built; its objects beyond that commit are new.
+	built map[Hash]Hash
+}
+
+type object struct {
+	kind ObjectKind
+	data []byte
+}
+
+// NewObjects makes an empty object database.
+func NewObjects(f ObjectFormat) *Objects {
+	return &Objects{format: f, objs: map[Hash]object{}, built: map[Hash]Hash{}}
+}
+
+// Format is the object format of all ids in o.
+func (o *Objects) Format() ObjectFormat { return o.format }
+
+// Put stores an object and returns its id. The data must not change afterwards.
+func (o *Objects) Put(kind ObjectKind, data []byte) Hash {
+	h := o.format.HashObject(kind, data)
+	o.put(h, object{kind, data})
+	return h
+}
+
+func (o *Objects) put(h Hash, x object) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, ok := o.objs[h]; !ok {
+		o.objs[h] = x
+	}
+}
+
+// merge takes over all of m in one step, so that a reader sees either none or all of a fetch.
+func (o *Objects) merge(m map[Hash]object) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for h, x := range m {
+		if _, ok := o.objs[h]; !ok {
+			o.objs[h] = x
+		}
+	}
+}
+
+// Get returns an object. The data must not be changed.
+func (o *Objects) Get(h Hash) (kind ObjectKind, data []byte, ok bool) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	x, ok := o.objs[h]
+	return x.kind, x.data, ok
+}
+
+// Has tells whether an object is present.
+func (o *Objects) Has(h Hash) bool {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	_, ok := o.objs[h]
+	return ok
+}
+
+// want returns an object's data if it is of that kind.
+func (o *Objects) want(kind ObjectKind, h Hash) ([]byte, error) {
+	k, data, ok := o.Get(h)
+	if !ok {
+		return nil, fmt.Errorf("%s %s: %w", kind, h, ErrObjectAbsent)
+	}
+	if k != kind {
+		return nil, fmt.Errorf("object %s is a %s, not a %s", h, k, kind)
+	}
+	return data, nil
+}
+
+// NewSince lists the objects that commit adds to what the other side has: commits for which has reports true are there
+// with all their trees and blobs. It walks first parents until it meets such a commit or a commit that was not built here.
+func (o *Objects) NewSince(commit Hash, has func(Hash) bool) ([]Hash, error) {
+	var out []Hash
+	seen := map[Hash]bool{}
+	add := func(h Hash) {
+		if !seen[h] {
+			seen[h] = true
+			out = append(out, h)
+		}
+	}
+	for c := commit; !has(c); {
+		o.mu.RLock()
+		base, local := o.built[c]
+		o.mu.RUnlock()
+		if !local {
+			break // it was fetched, so the remote has it
+		}
+		root, err := o.rootTree(c)
+		if err != nil {
+			return nil, err
+		}
+		var baseRoot Hash
+		if base != "" {
+			if baseRoot, err = o.rootTree(base); err != nil {
+				return nil, err
+			}
+		}
+		add(c)
+		if err := o.newInTree(baseRoot, root, add); err != nil {
+			return nil, err
+		}
+		if base == "" {
+			break
+		}
+		c = base
+	}
+	return out, nil
+}
+
+// newInTree calls add for every object below tree that is not at the same path below old.
+func (o *Objects) newInTree(old, tree Hash, add func(Hash)) error {
+	if old == tree {
+		return nil
+	}
+	before := map[string]treeEntry{}
+	if old != "" {
+		entries, err := o.tree(old)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			before[e.name] = e
+		}
+	}
+	add(tree)
+	entries, err := o.tree(tree)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		prev, ok := before[e.name]
+		if ok && prev.id == e.id && prev.isTree() == e.isTree() {
+			continue
+		}
+		switch {
+		case e.mode == ModeSubmodule:
+		case e.isTree():
+			sub := Hash("")
+			if ok && prev.isTree() {
+				sub = prev.id
+			}
+			if err := o.newInTree(sub, e.id, add); err != nil {
+				return err
+			}
+		default:
+			add(e.id)
+		}
+	}
+	return nil
+}
+
+// Walk visits a commit, its trees and its blobs. Where visit returns false for a tree, what is below is left out.
+func (o *Objects) Walk(commit Hash, visit func(kind ObjectKind, id Hash) bool) error {
+	root, err := o.rootTree(commit)
+	if err != nil {
+		return err
+	}
+	visit(KindCommit, commit)
+	var walk func(tree Hash, depth int) error
+	walk = func(tree Hash, depth int) error {
+		if depth > maxTreeDepth {
+			return fmt.Errorf("tree %s: nested deeper than %d", tree, maxTreeDepth)
+		}
+		if !visit(KindTree, tree) {
+			return nil
+		}
+		entries, err := o.tree(tree)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			switch {
+			case e.isTree():
+				if err := walk(e.id, depth+1); err != nil {
+					return err
+				}
+			case e.mode != ModeSubmodule:
+				visit(KindBlob, e.id)
+			}
+		}
+		return nil
+	}
+	return walk(root, 0)
+}
+
+// checkComplete verifies that everything that commit reaches is present, except below the trees of base, which is
+// known to be complete ("" for none). Without blobs it looks at trees only.
+func (o *Objects) checkComplete(commit, base Hash, blobs bool) error {
+	root, err := o.rootTree(commit)
+	if err != nil {
+		return err
+	}
+	var baseRoot Hash
+	if base != "" {
+		if baseRoot, err = o.rootTree(base); err != nil {
+			return err
+		}
+	}
+	var missing Hash
+	err = o.newInTree(baseRoot, root, func(h Hash) {
+		if missing == "" && blobs && !o.Has(h) {
+			missing = h
+		}
+	})
+	if err == nil && missing != "" {
+		err = fmt.Errorf("object %s: %w", missing, ErrObjectAbsent)
+	}
+	return err
+}
+
+// Snapshot returns the view of a commit whose trees are present.
+func (o *Objects) Snapshot(commit Hash) (Snapshot, error) { return o.snapshot(commit, true) }
+
+func (o *Objects) snapshot(commit Hash, complete bool) (*snapshot, error) {
+	raw, err := o.want(KindCommit, commit)
+	if err != nil {
+		return nil, err
+	}
+	c, err := parseCommit(o.format, raw)
+	if err != nil {
+		return nil, fmt.Errorf("commit %s: %w", commit, err)
+	}
+	return &snapshot{objects: o, id: commit, raw: raw, commit: c, complete: complete}, nil
+}
+
+func (o *Objects) rootTree(commit Hash) (Hash, error) {
+	raw, err := o.want(KindCommit, commit)
+	if err != nil {
+		return "", err
+	}
+	c, err := parseCommit(o.format, raw)
+	if err != nil {
+		return "", fmt.Errorf("commit %s: %w", commit, err)
+	}
+	return c.tree, nil
+}
+
+// snapshot is the Snapshot of all remotes here.
+type snapshot struct {
+	objects *Objects
+	id      Hash
+	raw     []byte
+	commit  commitObject
+	// complete tells that the blobs are present too, so that it can serve as FetchOptions.Have of a full fetch.
+	complete bool
+	// ref is where it was fetched from; "" for a built one.
+	ref string
+}
+
+var _ Snapshot = (*snapshot)(nil)
+
+func (s *snapshot) Commit() Hash    { return s.id }
+func (s *snapshot) Raw() []byte     { return slices.Clone(s.raw) }
+func (s *snapshot) Parents() []Hash { return slices.Clone(s.commit.parents) }
+
+func (s *snapshot) Entries(prefix string) ([]Entry, error) {
+	return s.objects.entries(s.commit.tree, prefix)
+}
+
+func (s *snapshot) Entry(path string) (Entry, bool, error) {
+	return s.objects.entry(s.commit.tree, path)
+}
+
+func (s *snapshot) Read(blob Hash) ([]byte, error) {
+	kind, data, ok := s.objects.Get(blob)
+	if !ok {
+		return nil, fmt.Errorf("blob %s: %w", blob, ErrBlobAbsent)
+	}
+	if kind != KindBlob {
+		return nil, fmt.Errorf("object %s is a %s, not a blob", blob, kind)
+	}
+	return slices.Clone(data), nil
+}
+
+// owned returns the snapshot behind s if it belongs to o.
+func (o *Objects) owned(s Snapshot) (*snapshot, error) {
+	x, ok := s.(*snapshot)
+	if !ok || x == nil || x.objects != o {
+		return nil, ErrForeignSnapshot
+	}
+	return x, nil
+}
+
+// short is an id for people.
+func (h Hash) short() string {
+	if h == "" {
+		return "nothing"
+	}
+	return string(h[:min(len(h), 10)])
+}
+
+// quoteRef makes a server-supplied name safe to print.
+func quoteRef(s string) string {
+	q := strconv.Quote(s)
+	return q[1 : len(q)-1]
+}

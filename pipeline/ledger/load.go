@@ -1,0 +1,386 @@
+package ledger
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/broadside-pub/broadside/pipeline"
+)
+
+// Files is the tree of one ledger commit. Read of a path that is not there is an error that is fs.ErrNotExist.
+type Files interface {
+	// List returns the paths of all files below prefix ("events/"), in any order.
+	List(prefix string) ([]string, error)
+	Read(path string) ([]byte, error)
+}
+
+// Tree is a Files in memory: bytes by path.
+type Tree map[string][]byte
+
+// List implements Files.
+func (t Tree) List(prefix string) ([]string, error) {
+	var out []string
+	for p := range maps.Keys(t) {
+		if strings.HasPrefix(p, prefix) {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// Read implements Files.
+func (t Tree) Read(path string) ([]byte, error) {
+	b, ok := t[path]
+	if !ok {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	return b, nil
+}
+
+// Load folds a whole ledger. Errors: ErrNoLedger, *VersionError, *GapError, and *LineError around what is wrong with a
+// line (*UnknownKindError, *FieldError, *IllegalError). Any of them must stop the run.
+func Load(files Files) (*State, error) {
+	if err := checkFormat(files); err != nil {
+		return nil, err
+	}
+	s := New()
+	if err := s.loadArchives(files); err != nil {
+		return nil, err
+	}
+	events, err := eventFiles(files)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.foldFiles(files, events); err != nil {
+		return nil, err
+	}
+	if s.Binding.Ledger == "" {
+		return nil, errors.New("ledger: it was never bound to a repository; `broadside ledger restore` brings it back")
+	}
+	return s, nil
+}
+
+// Extend returns the state after the event files from fromNumber on, which must be s.Number + 1. s stays as it is. A ledger
+// that was compacted meanwhile is loaded as far as needed; one that is shorter than s is a *GapError: it was rewound.
+func Extend(s *State, files Files, fromNumber int) (*State, error) {
+	if fromNumber != s.Number+1 {
+		return nil, fmt.Errorf("ledger: cannot extend a state at %d from %d", s.Number, fromNumber)
+	}
+	if err := checkFormat(files); err != nil {
+		return nil, err
+	}
+	events, err := eventFiles(files)
+	if err != nil {
+		return nil, err
+	}
+	newer := slices.DeleteFunc(slices.Clone(events), func(f EventFile) bool { return f.Number < fromNumber })
+	switch {
+	case len(newer) > 0 && newer[0].Number == fromNumber:
+		n := s.Fork()
+		return n, n.foldFiles(files, newer)
+	case len(events) > 0 && len(newer) == 0 && events[len(events)-1].Number == s.Number:
+		return s, nil
+	}
+	n, err := Load(files)
+	if err == nil && n.Number < s.Number {
+		err = &GapError{Want: s.Number, Got: n.Number, Path: "the whole ledger is shorter than it was: it was rewound"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+func checkFormat(files Files) error {
+	b, err := files.Read(FormatPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNoLedger
+	}
+	if err != nil {
+		return fmt.Errorf("ledger: read %s: %w", FormatPath, err)
+	}
+	if string(b) != string(FormatFile()) {
+		return &VersionError{Found: clip(strings.TrimSpace(string(b)), 40)}
+	}
+	return nil
+}
+
+// eventFiles lists all event files by number. A file in events/ that is none is refused: nothing there is ignored.
+func eventFiles(files Files) ([]EventFile, error) {
+	paths, err := files.List(eventDir)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: list %s: %w", eventDir, err)
+	}
+	out := make([]EventFile, 0, len(paths))
+	for _, p := range paths {
+		f, ok := ParseEventPath(p)
+		if !ok {
+			return nil, &LineError{Path: p, Err: errors.New("not the path of an event file")}
+		}
+		out = append(out, f)
+	}
+	slices.SortFunc(out, func(a, b EventFile) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Path, b.Path))
+	})
+	return out, nil
+}
+
+// foldFiles reads, decodes (on all cores) and folds event files that must follow on s.Number.
+func (s *State) foldFiles(files Files, list []EventFile) error {
+	for i, f := range list {
+		if f.Number != s.Number+1+i {
+			return &GapError{Want: s.Number + 1 + i, Got: f.Number, Path: f.Path}
+		}
+	}
+	data := make([][]byte, len(list))
+	for i, f := range list {
+		b, err := files.Read(f.Path)
+		if err != nil {
+			return fmt.Errorf("ledger: read %s: %w", f.Path, err)
+		}
+		data[i] = b
+	}
+	decoded := make([][]Event, len(list))
+	errs := make([]error, len(list))
+	parallel(len(list), func(words map[string]string, i int) {
+		decoded[i], errs[i] = decodeFile(data[i], words)
+	})
+	for i, f := range list {
+		if errs[i] != nil {
+			return inFile(f.Path, errs[i])
+		}
+		if err := s.foldFile(f, decoded[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foldFile folds the events of one commit.
+func (s *State) foldFile(f EventFile, events []Event) error {
+	if err := checkTipLast(events); err != nil {
+		return inFile(f.Path, err)
+	}
+	s.Number = f.Number
+	for i := range events {
+		if err := s.fold(&events[i]); err != nil {
+			return &LineError{Path: f.Path, Line: i + 1, Err: err}
+		}
+	}
+	return nil
+}
+
+// checkTipLast holds that a file has a tip, once and at its end.
+func checkTipLast(events []Event) error {
+	for i := range events {
+		if last := i == len(events)-1; (events[i].Kind == TipEv) != last {
+			return &LineError{Line: i + 1, Err: errors.New("the last line of each file, and no other, is a tip")}
+		}
+	}
+	if len(events) == 0 {
+		return &LineError{Err: errors.New("the file has no events")}
+	}
+	return nil
+}
+
+func inFile(path string, err error) error {
+	var le *LineError
+	if errors.As(err, &le) {
+		return &LineError{Path: path, Line: le.Line, Err: le.Err}
+	}
+	return &LineError{Path: path, Err: err}
+}
+
+// parallel calls work for each index, on all cores; words is one map per goroutine.
+func parallel(n int, work func(words map[string]string, i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		wg.Go(func() {
+			words := map[string]string{}
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				work(words, i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// archiveFile is one file of archive/, decoded.
+type archiveFile struct {
+	path    string
+	header  header
+	records []archived
+	lines   []int // line of each record
+}
+
+// readArchives reads archive/ without judging how its files fit together; open is nil where nothing was compacted yet.
+func readArchives(files Files) (open *archiveFile, months []*archiveFile, err error) {
+	paths, err := files.List(archiveDir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("ledger: list %s: %w", archiveDir, err)
+	}
+	slices.Sort(paths)
+	for _, p := range paths {
+		b, err := files.Read(p)
+		if err != nil {
+			return nil, nil, fmt.Errorf("ledger: read %s: %w", p, err)
+		}
+		f, err := decodeArchive(p, b)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case p == openFile:
+			open = f
+		case isMonthFile(p):
+			months = append(months, f)
+		default:
+			return nil, nil, &LineError{Path: p, Err: errors.New("not the path of an archive file")}
+		}
+	}
+	return open, months, nil
+}
+
+func isMonthFile(p string) bool {
+	month, ok := strings.CutSuffix(path.Base(p), ".jsonl")
+	return ok && len(month) == 7 && month[4] == '-' && only(month, "0123456789-") && p == archiveDir+month+".jsonl"
+}
+
+const archiveChunk = 1000 // lines that one goroutine decodes at a time
+
+func decodeArchive(p string, data []byte) (*archiveFile, error) {
+	var lines [][]byte
+	for rest := data; len(rest) > 0; {
+		line, after, err := cutLine(rest)
+		if err != nil {
+			return nil, &LineError{Path: p, Line: len(lines) + 1, Err: err}
+		}
+		lines, rest = append(lines, line), after
+	}
+	f := &archiveFile{path: p, records: make([]archived, len(lines))}
+	errs := make([]error, len(lines))
+	parallel((len(lines)+archiveChunk-1)/archiveChunk, func(words map[string]string, c int) {
+		for i := c * archiveChunk; i < min((c+1)*archiveChunk, len(lines)); i++ {
+			f.records[i], errs[i] = decodeArchived(lines[i], words)
+		}
+	})
+	for i, err := range errs {
+		if err != nil {
+			return nil, &LineError{Path: p, Line: i + 1, Err: err}
+		}
+	}
+	if len(lines) == 0 || f.records[0].through == nil {
+		return nil, &LineError{Path: p, Line: 1, Err: errors.New("the first line does not say through which number")}
+	}
+	f.header, f.records = *f.records[0].through, f.records[1:]
+	if f.header.V != FormatVersion {
+		return nil, &VersionError{Found: fmt.Sprint(f.header.V)}
+	}
+	return f, nil
+}
+
+// loadArchives folds archive/ into an empty state.
+func (s *State) loadArchives(files Files) error {
+	open, months, err := readArchives(files)
+	if err != nil {
+		return err
+	}
+	if err := fitArchives(open, months); err != nil {
+		return err
+	}
+	if open == nil {
+		return nil
+	}
+	s.Number = open.header.Number
+	n := len(open.records)
+	for _, f := range months {
+		n += len(f.records)
+	}
+	s.Deliveries = make(map[pipeline.DeliveryID]*Delivery, n)
+	for _, f := range append(slices.Clone(months), open) {
+		for i := range f.records {
+			if err := s.takeArchived(&f.records[i], f); err != nil {
+				return &LineError{Path: f.path, Line: i + 2, Err: err}
+			}
+		}
+	}
+	return nil
+}
+
+// fitArchives checks that the month files are those that open.jsonl was written with.
+func fitArchives(open *archiveFile, months []*archiveFile) error {
+	if open == nil {
+		if len(months) > 0 {
+			return &LineError{Path: months[0].path, Err: errors.New(openFile + " is missing, which says what is folded in")}
+		}
+		return nil
+	}
+	if len(open.header.Files) != len(months) {
+		return &LineError{Path: openFile, Line: 1, Err: fmt.Errorf("names %d month files, there are %d",
+			len(open.header.Files), len(months))}
+	}
+	for i, f := range months {
+		if want := open.header.Files[i]; want.Path != f.path || want.Number != f.header.Number ||
+			f.header.Number > open.header.Number {
+			return &LineError{Path: f.path, Line: 1, Err: errors.New("is not the file that " + openFile + " was written with")}
+		}
+	}
+	return nil
+}
+
+func (s *State) takeArchived(a *archived, f *archiveFile) error {
+	if f.path != openFile && a.delivery == nil {
+		return errors.New("a month file holds deliveries only")
+	}
+	switch {
+	case a.delivery != nil:
+		d := a.delivery
+		if d.Number > f.header.Number {
+			return fmt.Errorf("delivery %s was touched by event file %d, after this file", d.ID, d.Number)
+		}
+		if old := s.Deliveries[d.ID]; old != nil {
+			if old.Number == d.Number {
+				return fmt.Errorf("delivery %s is there twice with number %d", d.ID, d.Number)
+			}
+			if old.Number > d.Number {
+				return nil
+			}
+		}
+		d.owner = s.owner.Load()
+		s.Deliveries[d.ID] = d
+		if open := d.Open(); open != nil {
+			s.busyTarget[d.ID.Target] = d.ID
+			if open.Login != "" {
+				s.busyLogin[open.Login] = d.ID
+			}
+		}
+	case a.binding != nil:
+		s.Binding = *a.binding
+	case a.hold != nil:
+		s.Holds[a.hold.ID] = *a.hold
+	case a.credential != nil:
+		s.Credentials[a.credential.Login] = *a.credential
+	case a.tip != nil:
+		s.Tip = *a.tip
+	case a.extra != nil:
+		s.Extra = append(s.Extra, *a.extra)
+	default:
+		return errors.New("only the first line says through which number")
+	}
+	return nil
+}

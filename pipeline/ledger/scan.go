@@ -1,0 +1,354 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Bounds of what is decoded.
+const (
+	MaxLine    = 16 << 20 // bytes of one line
+	MaxNesting = 64       // of a payload or handle
+)
+
+var (
+	errSyntax  = errors.New("not valid JSON")
+	errDupKey  = errors.New("a key is there twice")
+	errDeep    = errors.New("nested too deeply")
+	errInstant = errors.New("not a time of the form 2006-01-02T15:04:05.000Z")
+	errNumber  = errors.New("not a whole number from 0")
+)
+
+// scanner reads JSON values from one line. It is stricter than encoding/json: UTF-8 must be valid, surrogates paired,
+// keys unique, times and numbers in one form.
+type scanner struct {
+	b []byte
+	i int
+	// words holds strings that come again and again, so that each is allocated once.
+	words map[string]string
+}
+
+func (s *scanner) space() {
+	for s.i < len(s.b) && (s.b[s.i] == ' ' || s.b[s.i] == '\t' || s.b[s.i] == '\r') {
+		s.i++
+	}
+}
+
+// take skips spaces and consumes c if it is next.
+func (s *scanner) take(c byte) bool {
+	s.space()
+	if s.i < len(s.b) && s.b[s.i] == c {
+		s.i++
+		return true
+	}
+	return false
+}
+
+// literal consumes a string token and returns what stands between the quotes, and whether it holds escapes.
+func (s *scanner) literal() (in []byte, escaped bool, err error) {
+	if !s.take('"') {
+		return nil, false, errSyntax
+	}
+	start := s.i
+	for s.i < len(s.b) {
+		switch c := s.b[s.i]; {
+		case c == '"':
+			s.i++
+			return s.b[start : s.i-1], escaped, nil
+		case c == '\\':
+			escaped = true
+			s.i += 2
+		case c < 0x20:
+			return nil, false, errSyntax
+		default:
+			s.i++
+		}
+	}
+	return nil, false, errSyntax
+}
+
+// key consumes a string token that is compared with names only.
+func (s *scanner) key() ([]byte, error) {
+	in, escaped, err := s.literal()
+	if err != nil || !escaped {
+		return in, err
+	}
+	return unescape(in)
+}
+
+// text consumes a string token.
+func (s *scanner) text() (string, error) {
+	in, escaped, err := s.literal()
+	if err != nil {
+		return "", err
+	}
+	if escaped {
+		if in, err = unescape(in); err != nil {
+			return "", err
+		}
+	}
+	if w, ok := s.words[string(in)]; ok {
+		return w, nil
+	}
+	w := string(in)
+	if s.words != nil && len(in) <= 128 && len(s.words) < 50_000 {
+		s.words[w] = w
+	}
+	return w, nil
+}
+
+func unescape(in []byte) ([]byte, error) {
+	out := make([]byte, 0, len(in))
+	for i := 0; i < len(in); i++ {
+		if in[i] != '\\' {
+			out = append(out, in[i])
+			continue
+		}
+		i++
+		if i >= len(in) {
+			return nil, errSyntax
+		}
+		switch in[i] {
+		case '"', '\\', '/':
+			out = append(out, in[i])
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case 'n':
+			out = append(out, '\n')
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		case 'u':
+			r, ok := hexRune(in, i+1)
+			if !ok {
+				return nil, errSyntax
+			}
+			i += 4
+			if utf16.IsSurrogate(r) {
+				low, ok := hexRune(in, i+3)
+				if !ok || in[i+1] != '\\' || in[i+2] != 'u' {
+					return nil, errSyntax
+				}
+				if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+					return nil, errSyntax
+				}
+				i += 6
+			}
+			out = utf8.AppendRune(out, r)
+		default:
+			return nil, errSyntax
+		}
+	}
+	return out, nil
+}
+
+func hexRune(in []byte, at int) (rune, bool) {
+	if at+4 > len(in) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(in[at:at+4]), 16, 16)
+	return rune(n), err == nil
+}
+
+func (s *scanner) number() (int, error) {
+	s.space()
+	start := s.i
+	for s.i < len(s.b) && s.b[s.i] >= '0' && s.b[s.i] <= '9' {
+		s.i++
+	}
+	in := s.b[start:s.i]
+	if len(in) == 0 || len(in) > 9 || (in[0] == '0' && len(in) > 1) {
+		return 0, errNumber
+	}
+	n := 0
+	for _, c := range in {
+		n = n*10 + int(c-'0')
+	}
+	return n, nil
+}
+
+func (s *scanner) boolean() (bool, error) {
+	s.space()
+	switch rest := s.b[s.i:]; {
+	case bytes.HasPrefix(rest, []byte("true")):
+		s.i += 4
+		return true, nil
+	case bytes.HasPrefix(rest, []byte("false")):
+		s.i += 5
+		return false, nil
+	}
+	return false, errSyntax
+}
+
+func (s *scanner) instant() (time.Time, error) {
+	in, _, err := s.literal()
+	if err != nil {
+		return time.Time{}, err
+	}
+	t, ok := parseInstant(in)
+	if !ok {
+		return t, errInstant
+	}
+	return t, nil
+}
+
+const instantForm = "2006-01-02T15:04:05.000Z"
+
+func parseInstant(b []byte) (time.Time, bool) {
+	if len(b) != len(instantForm) || b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' ||
+		b[19] != '.' || b[23] != 'Z' {
+		return time.Time{}, false
+	}
+	ok := true
+	num := func(from, to int) int {
+		n := 0
+		for _, c := range b[from:to] {
+			if c < '0' || c > '9' {
+				ok = false
+			}
+			n = n*10 + int(c-'0')
+		}
+		return n
+	}
+	y, mo, d, h, mi, sec, ms := num(0, 4), num(5, 7), num(8, 10), num(11, 13), num(14, 16), num(17, 19), num(20, 23)
+	if !ok || y < 1970 || mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 || mi > 59 || sec > 59 {
+		return time.Time{}, false
+	}
+	t := time.Date(y, time.Month(mo), d, h, mi, sec, ms*int(time.Millisecond), time.UTC)
+	return t, d <= 28 || t.Day() == d
+}
+
+func validInstant(t time.Time) bool {
+	y := t.Year()
+	return y >= 1970 && y <= 9999 && t.Nanosecond()%int(time.Millisecond) == 0 && t.Location() == time.UTC
+}
+
+// Instant brings t to the ledger's precision: UTC, whole milliseconds. The zero time stays zero.
+func Instant(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}
+
+// raw consumes any value and returns its bytes as they stand.
+func (s *scanner) raw() (json.RawMessage, error) {
+	s.space()
+	start := s.i
+	if err := s.skip(0); err != nil {
+		return nil, err
+	}
+	return json.RawMessage(bytes.Clone(s.b[start:s.i])), nil
+}
+
+// skip consumes any value. It leaves a clone to the caller.
+func (s *scanner) skip(depth int) error {
+	if depth > MaxNesting {
+		return errDeep
+	}
+	s.space()
+	if s.i >= len(s.b) {
+		return errSyntax
+	}
+	switch c := s.b[s.i]; c {
+	case '{':
+		return s.skipObject(depth)
+	case '[':
+		s.i++
+		if s.take(']') {
+			return nil
+		}
+		for {
+			if err := s.skip(depth + 1); err != nil {
+				return err
+			}
+			if s.take(']') {
+				return nil
+			}
+			if !s.take(',') {
+				return errSyntax
+			}
+		}
+	case '"':
+		in, escaped, err := s.literal()
+		if err == nil && escaped {
+			_, err = unescape(in)
+		}
+		return err
+	default:
+		return s.skipScalar()
+	}
+}
+
+func (s *scanner) skipObject(depth int) error {
+	s.i++
+	if s.take('}') {
+		return nil
+	}
+	// Canonical JSON has its keys in order, so that comparing with the one before finds a double; the set is for the rest.
+	var last []byte
+	var seen map[string]bool
+	var before [][]byte
+	for first := true; ; first = false {
+		k, err := s.key()
+		if err != nil {
+			return err
+		}
+		switch {
+		case seen != nil:
+			if seen[string(k)] {
+				return errDupKey
+			}
+			seen[string(k)] = true
+		case first || bytes.Compare(last, k) < 0:
+			before = append(before, k)
+		default:
+			seen = make(map[string]bool, len(before)+8)
+			for _, b := range before {
+				seen[string(b)] = true
+			}
+			if seen[string(k)] {
+				return errDupKey
+			}
+			seen[string(k)] = true
+		}
+		last = k
+		if !s.take(':') {
+			return errSyntax
+		}
+		if err := s.skip(depth + 1); err != nil {
+			return err
+		}
+		if s.take('}') {
+			return nil
+		}
+		if !s.take(',') {
+			return errSyntax
+		}
+	}
+}
+
+func (s *scanner) skipScalar() error {
+	start := s.i
+	for s.i < len(s.b) {
+		switch s.b[s.i] {
+		case ',', ']', '}', ' ', '\t', '\r', ':', '"', '{', '[':
+		default:
+			s.i++
+			continue
+		}
+		break
+	}
+	if !json.Valid(s.b[start:s.i]) {
+		return errSyntax
+	}
+	return nil
+}

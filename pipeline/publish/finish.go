@@ -1,0 +1,190 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/broadside-pub/broadside/pipeline"
+	"github.com/broadside-pub/broadside/pipeline/journal"
+	"github.com/broadside-pub/broadside/pipeline/ledger"
+)
+
+// toldAgain is how often a trouble that stands is told.
+const toldAgain = 24 * time.Hour
+
+// finish gathers what a person should know, and writes the tip that says how far this run came.
+func (r *run) finish(ctx context.Context) error {
+	if r.j == nil {
+		return nil
+	}
+	s, now := r.j.State(), r.clock.Wall()
+	again := now.Sub(s.Tip.ToldAt) >= toldAgain
+	r.result.Troubles = r.troubles(s, now)
+	var told []string
+	for i := range r.result.Troubles {
+		t := &r.result.Troubles[i]
+		t.New = again || !slices.Contains(s.Tip.Told, t.Fingerprint)
+		told = append(told, t.Fingerprint)
+	}
+	slices.Sort(told)
+	told = slices.Compact(told)
+	r.result.Waiting = waiting(s, now)
+	r.result.Next = s.NextWake(now)
+	if r.opt.DryRun || r.failed != nil {
+		return nil
+	}
+	if !r.result.Idle || !slices.Equal(told, s.Tip.Told) || again && len(told) > 0 {
+		return r.writeTip(ctx, s, told, again)
+	}
+	return nil
+}
+
+// writeTip is the last commit of a run that has something to say that the ledger does not: newer content, another next
+// time, other troubles, or a day's silence.
+func (r *run) writeTip(ctx context.Context, s *ledger.State, told []string, again bool) error {
+	content, config := s.Tip.Content, s.Tip.Config
+	if r.view != nil {
+		content, config = r.view.Commit, r.view.Config.Hash
+	}
+	now := r.clock.Wall()
+	same := s.Tip.Finished && s.Tip.Content == content && s.Tip.Config == config && s.Tip.Next.Equal(s.NextWake(now)) &&
+		slices.Equal(s.Tip.Told, told) && now.Sub(s.Tip.At) < Heartbeat && !(again && len(told) > 0)
+	if same {
+		return nil
+	}
+	err := r.record(ctx, func(tx *journal.Tx) error {
+		in := ledger.TipInput{Content: content, Config: config, Next: tx.State.NextWake(tx.Now), Finished: !r.ending.Load(), Told: told,
+			Waiting: waiting(tx.State, tx.Now)}
+		if in.Told == nil {
+			in.Told = []string{}
+		}
+		if again {
+			in.ToldAt = tx.Now
+		}
+		return tx.Add(tx.State.TipEvent(tx.Stamp, in))
+	})
+	if errors.Is(err, journal.ErrMoved) {
+		return nil
+	}
+	return err
+}
+
+// waiting counts what is due and will go out later without anybody's help.
+func waiting(s *ledger.State, now time.Time) int {
+	n := 0
+	for _, d := range s.Deliveries {
+		if d.State == pipeline.Queued && !now.Before(d.Due) || d.State == pipeline.Publishing {
+			n++
+		}
+	}
+	return n
+}
+
+// troubles are everything that a person should know: of the ledger, of destinations that cannot be used, and of files.
+func (r *run) troubles(s *ledger.State, now time.Time) []Trouble {
+	var out []Trouble
+	for _, t := range s.Troubles(now) {
+		out = append(out, describe(t))
+	}
+	for _, e := range r.blockedAccounts() {
+		if !r.wantedSoon(e.Dest) {
+			continue
+		}
+		out = append(out, Trouble{Fingerprint: "account:" + e.Dest + ":" + e.Code, Destination: e.Dest, Code: e.Code, Message: e.Error(),
+			Hint: e.Hint, Person: true})
+	}
+	if r.view == nil {
+		return out
+	}
+	for _, d := range r.view.Diagnostics {
+		if d.Severity != pipeline.Error {
+			continue
+		}
+		r.result.Diagnostics = append(r.result.Diagnostics, d)
+		out = append(out, Trouble{Fingerprint: "invalid:" + sha256Hex([]byte(d.File + "\x00" + d.Code + "\x00" + d.Destination + "\x00" + d.Message))[:16],
+			Post: d.Post, Destination: d.Destination, Code: d.Code, Message: d.String(), Hint: d.Hint, Invalid: true})
+	}
+	return out
+}
+
+func (r *run) blockedAccounts() []*accountError {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []*accountError
+	for _, e := range r.blocked {
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(a, b *accountError) int {
+		if a.Dest != b.Dest {
+			return map[bool]int{true: -1, false: 1}[a.Dest < b.Dest]
+		}
+		return 0
+	})
+	return out
+}
+
+// wantedSoon tells whether something waits for a destination.
+func (r *run) wantedSoon(dest string) bool {
+	if r.view == nil {
+		return false
+	}
+	for _, it := range r.view.Items {
+		if it.Destination.Name == dest && !it.Draft() && !it.Skip {
+			return true
+		}
+	}
+	return false
+}
+
+// describe says a ledger's trouble in words, with what to do.
+func describe(t ledger.Trouble) Trouble {
+	out := Trouble{Fingerprint: t.Fingerprint, Post: t.Delivery.Post, State: t.State, Code: string(t.Reason)}
+	out.Destination = t.Dest
+	at := fmt.Sprintf("%s at %s", t.Delivery.Post, out.Destination)
+	detail := ""
+	if t.Detail != "" {
+		detail = ": " + t.Detail
+	}
+	cmd := func(what string) string {
+		return fmt.Sprintf("broadside resolve %s %s %s", t.Delivery.Post, out.Destination, what)
+	}
+	switch {
+	case t.Reason == ledger.TroubleExtraCopy:
+		out.Person = true
+		out.Message = fmt.Sprintf("%s may be out twice%s", at, detail)
+		out.Hint = "look at the network and delete the copy that should not be there"
+	case t.Reason == ledger.TroubleHeld:
+		out.Person, out.Message = true, fmt.Sprintf("%s is held back%s", at, detail)
+		out.Hint = "if the credential was refused: `broadside auth add " + out.Destination + "`, commit and merge, and it goes on by itself; a person's hold: `broadside release`"
+	case t.Reason == ledger.TroubleRefreshLost:
+		out.Person, out.Message = true, "a credential's refresh did not come back: "+t.Detail
+		out.Hint = "the next run tries again; if the network refuses the credential then, `broadside auth add` makes a new one"
+	case t.Reason == ledger.TroubleOverdue:
+		out.Failed, out.Message = true, fmt.Sprintf("%s is overdue%s", at, detail)
+		out.Hint = "`broadside status " + t.Delivery.Post + "` says what it waits for"
+	case t.State == pipeline.Uncertain:
+		out.Person = true
+		out.Message = fmt.Sprintf("%s may be published or not%s", at, detail)
+		out.Hint = "look at the network, then: `" + cmd("published --url URL") + "`, or if it is not there `" + cmd("retry") + "`, or `" + cmd("cancel") + "`"
+	case t.Reason == pipeline.ReasonPartial:
+		out.Person, out.Failed = true, true
+		out.Message = fmt.Sprintf("%s is out in part%s", at, detail)
+		out.Hint = "finish or delete it by hand, then: `" + cmd("published --url URL") + "` or `" + cmd("cancel") + "`"
+	case t.Reason == pipeline.ReasonExpired:
+		out.Failed = true
+		out.Message = fmt.Sprintf("%s did not go out: its publish_by has passed%s", at, detail)
+		out.Hint = "give it a new publish_at or publish_by, or `" + cmd("cancel") + "`"
+	case t.Reason == pipeline.ReasonLate:
+		out.Failed = true
+		out.Message = fmt.Sprintf("%s did not go out: it came late%s", at, detail)
+		out.Hint = "give it a new publish_at"
+	default:
+		out.Failed = true
+		out.Message = fmt.Sprintf("%s did not go out (%s)%s", at, t.Reason, detail)
+		out.Hint = "edit the post, or `" + cmd("retry") + "`, or `" + cmd("cancel") + "`"
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/broadside-pub/broadside/pipeline"
+	"github.com/broadside-pub/broadside/pipeline/compose"
+	"github.com/broadside-pub/broadside/pipeline/journal"
+	"github.com/broadside-pub/broadside/pipeline/ledger"
+)
+
+// lanes works through every destination that has something to do. Destinations with one login share a lane: at most
+// one delivery is in flight per target and login.
+func (r *run) lanes(ctx context.Context) (moved bool, err error) {
+	byLogin := map[string][]*account{}
+	for i := range r.view.Config.Destinations {
+		d := &r.view.Config.Destinations[i]
+		if !r.busyAt(d) {
+			continue
+		}
+		a, err := r.open(ctx, d)
+		var acct *accountError
+		if errors.As(err, &acct) {
+			r.blockAccount(acct)
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		byLogin[a.cred.Login] = append(byLogin[a.cred.Login], a)
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var errs []error
+	for _, as := range byLogin {
+		wg.Go(func() {
+			for _, a := range as {
+				m, err := r.lane(ctx, a)
+				mu.Lock()
+				moved = moved || m
+				if err != nil {
+					errs = append(errs, err)
+				}
+				mu.Unlock()
+				if m || err != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return moved, errors.Join(errs...)
+}
+
+// busyAt tells whether a destination has something due or uncertain.
+func (r *run) busyAt(d *pipeline.Destination) bool {
+	s, now := r.j.State(), r.clock.Wall()
+	for _, it := range r.view.Items {
+		if it.Destination.Name != d.Name {
+			continue
+		}
+		if ok, _ := dueNow(s, s.Deliveries[it.ID], it, now); ok {
+			return true
+		}
+		if del := s.Deliveries[it.ID]; del != nil && duplicateDue(s, del, it, now) {
+			return true
+		}
+	}
+	return len(r.uncertainAt(s, d.Target)) > 0
+}
+
+func (r *run) uncertainAt(s *ledger.State, t pipeline.Target) []*ledger.Delivery {
+	var out []*ledger.Delivery
+	for _, d := range sorted(s) {
+		if d.ID.Target == t && d.State == pipeline.Uncertain {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// lane settles what is uncertain at one destination, then publishes what is due, one after the other.
+func (r *run) lane(ctx context.Context, a *account) (moved bool, err error) {
+	for _, d := range r.uncertainAt(r.j.State(), a.dest.Target) {
+		if r.ending.Load() {
+			return false, nil
+		}
+		if err := r.reconcile(ctx, a, d); err != nil {
+			return false, err
+		}
+	}
+	tried := map[pipeline.DeliveryID]bool{}
+	for !r.ending.Load() && ctx.Err() == nil {
+		it := r.next(ctx, a, tried)
+		if it == nil {
+			return false, nil
+		}
+		tried[it.ID] = true
+		err := r.deliver(ctx, a, it)
+		switch {
+		case errors.Is(err, errSkip):
+		case errors.Is(err, journal.ErrMoved):
+			return true, nil
+		case err != nil:
+			r.stopOn(err)
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// next picks the earliest due delivery of a destination that has not been tried by this look.
+func (r *run) next(ctx context.Context, a *account, tried map[pipeline.DeliveryID]bool) *compose.Item {
+	s, now := r.j.State(), r.clock.Wall()
+	var best *compose.Item
+	for _, it := range r.view.Items {
+		if it.Destination.Name != a.dest.Name || tried[it.ID] {
+			continue
+		}
+		d := s.Deliveries[it.ID]
+		if d != nil && duplicateDue(s, d, it, now) {
+			tried[it.ID] = true
+			r.duplicate(ctx, a, it)
+			continue
+		}
+		if ok, _ := dueNow(s, d, it, now); !ok {
+			continue
+		}
+		if _, held := s.Blocked(it.ID, a.cred.Login); held {
+			continue
+		}
+		if best == nil || d.Due.Before(s.Deliveries[best.ID].Due) {
+			best = it
+		}
+	}
+	return best
+}
+
+// duplicateDue tells that a delivery would be due but for an equal post that is out or on its way.
+func duplicateDue(s *ledger.State, d *ledger.Delivery, it *compose.Item, now time.Time) bool {
+	open := []pipeline.State{pipeline.Scheduled, pipeline.Queued}
+	return slices.Contains(open, d.State) && !it.Errors && !it.Draft() && !it.Skip && !it.Post.AllowDuplicate &&
+		!now.Before(d.Due) && !now.After(d.By) && duplicateOf(s, d, it.Rendition.Source, now) != nil
+}
+
+// duplicate fails a delivery whose equal is published; while the equal is only on its way, it waits.
+func (r *run) duplicate(ctx context.Context, a *account, it *compose.Item) {
+	s := r.j.State()
+	d := s.Deliveries[it.ID]
+	other := duplicateOf(s, d, it.Rendition.Source, r.clock.Wall())
+	if other == nil || other.State != pipeline.Published && other.State != pipeline.Adopted {
+		return
+	}
+	c := &claim{it: it, acct: a, parts: nil}
+	j := judged{verdict: reject, reason: pipeline.ReasonDuplicate, detail: "the same text went out as " + other.ID.Post +
+		"; change it, or set allow_duplicate: true"}
+	if err := r.end(ctx, c, j, -1); err != nil {
+		r.opt.Log.Warn("a duplicate could not be recorded", "post", it.ID.Post, "err", err)
+	}
+}

@@ -1,0 +1,156 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/broadside-pub/broadside/pipeline"
+	"github.com/broadside-pub/broadside/pipeline/compose"
+	"github.com/broadside-pub/broadside/pipeline/gitstore"
+	"github.com/broadside-pub/broadside/pipeline/ledger"
+	"github.com/broadside-pub/broadside/pipeline/vault"
+	"github.com/broadside-pub/broadside/providers"
+)
+
+// look reads the content at the tip that refs show: trees first, then only the files that are not settled.
+func (r *run) look(ctx context.Context, refs gitstore.Refs) error {
+	tip, ok := refs.Tips[r.ref()]
+	if !ok {
+		return fmt.Errorf("%s has no branch %s to publish from", r.opt.Remote.URL(), r.opt.Branch)
+	}
+	if t := r.content(); t != nil && t.snap.Commit() == tip && r.view != nil {
+		return r.build(ctx, t)
+	}
+	var have gitstore.Snapshot
+	old := r.content()
+	snap, err := r.opt.Remote.Fetch(ctx, r.ref(), gitstore.FetchOptions{Have: have, TreesOnly: true})
+	if err != nil {
+		return fmt.Errorf("cannot fetch %s from %s: %w", r.opt.Branch, r.opt.Remote.URL(), err)
+	}
+	if snap == nil {
+		return fmt.Errorf("%s has no branch %s to publish from", r.opt.Remote.URL(), r.opt.Branch)
+	}
+	t := newTree(ctx, r.opt.Remote, snap, r.opt.Local)
+	if old != nil {
+		t.blobs = old.blobs
+		old.Close()
+	}
+	r.mu.Lock()
+	r.files = t
+	r.mu.Unlock()
+	return r.build(ctx, t)
+}
+
+// build reads what is not settled and works out every delivery that it wants.
+func (r *run) build(ctx context.Context, t *tree) error {
+	t.hidden = nil
+	if err := t.prefetch(vault.Dir+"/", compose.ConfigPath); err != nil {
+		return err
+	}
+	cfg, diags, err := compose.ReadConfig(t, r.opt.Providers)
+	if err != nil {
+		return err
+	}
+	if pipeline.HasErrors(diags) {
+		return &InvalidConfigError{Diagnostics: diags}
+	}
+	if r.j != nil {
+		t.hidden = settledPaths(r.j.State(), cfg.Hash, t, r.clock.Wall())
+	}
+	for _, dir := range cfg.Posts {
+		if err := t.prefetch(dirPrefix(dir)); err != nil {
+			return err
+		}
+	}
+	view, err := compose.Build(ctx, compose.Input{Files: t, Config: cfg, Providers: r.opt.Providers, ConfigDiagnostics: diags})
+	if err != nil {
+		return err
+	}
+	view.Commit, view.Hidden = string(t.snap.Commit()), t.hidden
+	r.mu.Lock()
+	r.view = view
+	r.result.Content, r.result.Drafts = view.Commit, view.Drafts
+	r.mu.Unlock()
+	return nil
+}
+
+// InvalidConfigError stops everything: broadside.yaml cannot be used.
+type InvalidConfigError struct{ Diagnostics []pipeline.Diagnostic }
+
+func (e *InvalidConfigError) Error() string {
+	for _, d := range e.Diagnostics {
+		if d.Severity == pipeline.Error {
+			return d.String()
+		}
+	}
+	return "broadside.yaml is not valid"
+}
+
+// settledPaths are the files whose every delivery is settled in exactly the state that the content has: they are not
+// read again.
+func settledPaths(s *ledger.State, config string, t *tree, now time.Time) map[string]bool {
+	open := map[string]bool{}
+	blob := map[string]string{}
+	for _, d := range s.Deliveries {
+		if d.Path == "" {
+			continue
+		}
+		if d.Blob == "" || d.Config != config || !s.Settled(d, now) {
+			open[d.Path] = true
+			continue
+		}
+		if b, ok := blob[d.Path]; ok && b != d.Blob {
+			open[d.Path] = true
+		}
+		blob[d.Path] = d.Blob
+	}
+	out := map[string]bool{}
+	for path, b := range blob {
+		if open[path] {
+			continue
+		}
+		if e, ok, err := t.snap.Entry(path); err == nil && ok && string(e.Blob) == b {
+			out[path] = true
+		}
+	}
+	return out
+}
+
+// committed reads the committer's time out of a commit object.
+func committed(raw []byte) (time.Time, bool) {
+	for line := range bytes.SplitSeq(raw, []byte("\n")) {
+		if len(line) == 0 {
+			break
+		}
+		rest, ok := bytes.CutPrefix(line, []byte("committer "))
+		if !ok {
+			continue
+		}
+		f := bytes.Fields(rest[bytes.LastIndexByte(rest, '>')+1:])
+		if len(f) == 0 {
+			break
+		}
+		sec, err := strconv.ParseInt(string(f[0]), 10, 64)
+		return time.Unix(sec, 0).UTC(), err == nil
+	}
+	return time.Time{}, false
+}
+
+// rerender renders an item once more when the instance says other limits than those it was reviewed with.
+func (r *run) rerender(a *account, it *compose.Item) error {
+	if a.limits == nil || a.dest.Limits != nil && reflect.DeepEqual(*a.dest.Limits, *a.limits) || it.Again == nil {
+		return nil
+	}
+	rend, enc, diags := it.Again(a.limits)
+	for _, d := range diags {
+		if d.Severity == pipeline.Error {
+			return &providers.Error{Kind: providers.Invalid, Reach: providers.NotSent, Op: a.info.Name + ": limits of " + a.dest.Name, Message: d.Message}
+		}
+	}
+	it.Rendition, it.Encoded = rend, enc
+	return nil
+}

@@ -1,0 +1,252 @@
+package publish
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/broadside-pub/broadside/pipeline"
+	"github.com/broadside-pub/broadside/pipeline/compose"
+	"github.com/broadside-pub/broadside/pipeline/journal"
+	"github.com/broadside-pub/broadside/pipeline/ledger"
+)
+
+// LateAfter is how long after its time a post may be first seen and still go out without a new time.
+const LateAfter = 15 * time.Minute
+
+// DuplicateWithin is how long an equal post at the same target keeps another from going out.
+const DuplicateWithin = 30 * 24 * time.Hour
+
+// Facts is what the plan needs to know beside content, ledger and time; whoever asks finds them out beforehand.
+type Facts struct {
+	// InTime tells that the file was on the content branch by its time, though no run saw it then.
+	InTime func(*compose.Item) bool
+	// Exists tells whether a path is on the content tip.
+	Exists func(path string) bool
+	// Blob is the git blob of a path at the content tip.
+	Blob func(path string) string
+	// Stale is how long after its lease's end a delivery of this target is surely not written to any more.
+	Stale func(*ledger.Delivery) time.Duration
+}
+
+// Housekeep brings the ledger up to what the content wants: what is new, moved, removed, late, expired or abandoned. It
+// is pure but for tx, and does nothing on a state that is up to date.
+func Housekeep(v *compose.View, f Facts, tx *journal.Tx) error {
+	h := housekeeper{v: v, f: f, tx: tx, wanted: map[pipeline.DeliveryID]bool{}}
+	for _, it := range v.Items {
+		if err := h.item(it); err != nil {
+			return err
+		}
+	}
+	for _, d := range sorted(tx.State) {
+		if err := h.delivery(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type housekeeper struct {
+	v      *compose.View
+	f      Facts
+	tx     *journal.Tx
+	wanted map[pipeline.DeliveryID]bool
+}
+
+// item schedules what is new or has changed.
+func (h housekeeper) item(it *compose.Item) error {
+	if it.ID.Target == "" {
+		return nil
+	}
+	h.wanted[it.ID] = true
+	d := h.tx.State.Deliveries[it.ID]
+	if it.Draft() || it.Skip {
+		return h.remove(d)
+	}
+	if it.Errors {
+		return nil
+	}
+	seen := h.tx.Now
+	if d != nil {
+		seen = d.FirstSeen
+	}
+	w, err := it.Window(h.v.Config, seen)
+	if err != nil {
+		return nil // the content has a diagnostic for it
+	}
+	want := ledger.ScheduleInput{
+		ID: it.ID, Dest: it.Destination.Name, Due: w.Due, By: w.By, Path: it.Post.Path, Config: h.v.Config.Hash, Source: it.Rendition.Source,
+	}
+	if h.whole(it.Post) {
+		want.Blob = h.f.Blob(it.Post.Path)
+	}
+	if d != nil && !changes(d, want) {
+		return nil
+	}
+	moved := d == nil || !d.Due.Equal(want.Due)
+	if err := h.tx.Add(h.tx.State.Schedule(h.tx.Stamp, want)); err != nil {
+		return err
+	}
+	if moved && !it.Now() && h.tx.Now.Sub(w.Due) > LateAfter && !h.f.InTime(it) {
+		return h.tx.Add(h.tx.State.Fail(h.tx.Stamp, it.ID, pipeline.ReasonLate,
+			"first seen "+h.tx.Now.Sub(w.Due).Round(time.Minute).String()+" after its time; give it a new publish_at", ledger.ByRun))
+	}
+	return nil
+}
+
+// whole tells that every destination of the post is accounted for, so that its file need not be read again once all
+// are settled.
+func (h housekeeper) whole(p *pipeline.Post) bool {
+	if p.Errors {
+		return false
+	}
+	for _, it := range h.v.Items {
+		if it.Post == p && (it.Errors || it.ID.Target == "" || it.Draft()) {
+			return false
+		}
+	}
+	return true
+}
+
+// changes tells whether an open delivery must be scheduled anew.
+func changes(d *ledger.Delivery, want ledger.ScheduleInput) bool {
+	switch d.State {
+	case pipeline.Scheduled, pipeline.Queued, pipeline.Failed, pipeline.Canceled:
+	case pipeline.Publishing, pipeline.Published, pipeline.Uncertain, pipeline.Adopted, pipeline.Retracted:
+		return false
+	}
+	if len(d.Receipts) > 0 {
+		return false
+	}
+	if d.State == pipeline.Canceled && d.Reason != pipeline.ReasonRemoved {
+		return false // a person said no: only a person or a new id says otherwise
+	}
+	if d.State == pipeline.Canceled {
+		return true
+	}
+	return !d.Due.Equal(want.Due) || !d.By.Equal(want.By) || d.Source != want.Source || d.Path != want.Path ||
+		want.Blob != "" && d.Blob != want.Blob
+}
+
+// delivery looks at one delivery of the ledger, wanted or not.
+func (h housekeeper) delivery(d *ledger.Delivery) error {
+	now := h.tx.Now
+	switch d.State {
+	case pipeline.Publishing:
+		if o := d.Open(); o != nil && now.After(o.LeaseUntil.Add(h.f.Stale(d))) {
+			return h.tx.Add(h.tx.State.StaleLease(h.tx.Stamp, d.ID, "run "+o.Run+" did not come back before its lease ended"))
+		}
+		return nil
+	case pipeline.Scheduled, pipeline.Queued:
+	case pipeline.Published, pipeline.Failed, pipeline.Uncertain, pipeline.Canceled, pipeline.Adopted, pipeline.Retracted:
+		return nil
+	}
+	if !h.wanted[d.ID] && h.gone(d) {
+		return h.remove(d)
+	}
+	if len(d.Receipts) > 0 {
+		return h.resumable(d)
+	}
+	if now.After(d.By) {
+		return h.tx.Add(h.tx.State.Expire(h.tx.Stamp, d.ID))
+	}
+	return nil
+}
+
+// gone tells that the content no longer wants a delivery: its post is removed, or no longer names the destination.
+// A file that is there but cannot be read keeps its deliveries.
+func (h housekeeper) gone(d *ledger.Delivery) bool {
+	if h.v.Hidden[d.Path] {
+		return false
+	}
+	for _, p := range h.v.Tree.Posts {
+		if p.ID == d.ID.Post {
+			return !p.Errors
+		}
+	}
+	return !h.f.Exists(d.Path) || h.otherPost(d)
+}
+
+// otherPost tells that the delivery's path now holds a post of another id.
+func (h housekeeper) otherPost(d *ledger.Delivery) bool {
+	for _, p := range h.v.Tree.Posts {
+		if p.Path == d.Path {
+			return p.ID != "" && p.ID != d.ID.Post
+		}
+	}
+	return false
+}
+
+// remove cancels what is open and has nothing out; a half-published thread needs a person.
+func (h housekeeper) remove(d *ledger.Delivery) error {
+	if d == nil || d.State != pipeline.Scheduled && d.State != pipeline.Queued {
+		return nil
+	}
+	if len(d.Receipts) > 0 {
+		return h.partial(d, "its file is gone from the content branch")
+	}
+	return h.tx.Add(h.tx.State.Cancel(h.tx.Stamp, d.ID, pipeline.ReasonRemoved,
+		"its file is gone from the content branch, is a draft, or no longer names the destination"))
+}
+
+// resumable ends a half-published thread whose text has changed: its rest would not fit what is out.
+func (h housekeeper) resumable(d *ledger.Delivery) error {
+	it, ok := h.v.Item(d.ID)
+	last := d.Last()
+	if !ok || it.Errors || last == nil || it.Rendition.Source == last.Source {
+		return nil
+	}
+	return h.partial(d, "the post was edited while only a part of it was out")
+}
+
+func (h housekeeper) partial(d *ledger.Delivery, why string) error {
+	return h.tx.Add(h.tx.State.Partial(h.tx.Stamp, d.ID, why, ledger.ByRun))
+}
+
+// dueNow tells whether a delivery may be claimed now; why is empty when it may.
+func dueNow(s *ledger.State, d *ledger.Delivery, it *compose.Item, now time.Time) (ok bool, why string) {
+	switch {
+	case d == nil:
+		return false, "not scheduled yet"
+	case d.State != pipeline.Scheduled && d.State != pipeline.Queued:
+		return false, string(d.State)
+	case it.Draft() || it.Skip:
+		return false, "the author wants nothing there"
+	case it.Errors:
+		return false, "the post has errors"
+	case now.Before(d.Due):
+		return false, "not due before " + d.Due.Format(time.RFC3339)
+	case now.Before(d.NotBefore):
+		return false, "waits until " + d.NotBefore.Format(time.RFC3339)
+	case len(d.Receipts) == 0 && now.After(d.By):
+		return false, "its deadline has passed"
+	case !it.Post.AllowDuplicate && duplicateOf(s, d, it.Rendition.Source, now) != nil:
+		return false, "an equal post is out or on its way"
+	}
+	return true, ""
+}
+
+// duplicateOf finds an equal post at the same target that keeps this one from going out.
+func duplicateOf(s *ledger.State, d *ledger.Delivery, source string, now time.Time) *ledger.Delivery {
+	if len(d.Receipts) > 0 {
+		return nil
+	}
+	for _, o := range s.EqualSource(d.ID.Target, source, now.Add(-DuplicateWithin)) {
+		if o.ID != d.ID {
+			return o
+		}
+	}
+	return nil
+}
+
+// sorted lists deliveries by due time and id, so that every run decides in the same order.
+func sorted(s *ledger.State) []*ledger.Delivery {
+	out := make([]*ledger.Delivery, 0, len(s.Deliveries))
+	for _, d := range s.Deliveries {
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b *ledger.Delivery) int {
+		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID.Post, b.ID.Post), cmp.Compare(a.ID.Target, b.ID.Target))
+	})
+	return out
+}

@@ -1,0 +1,181 @@
+package publish
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // git's object ids, not a signature
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/broadside-pub/broadside/pipeline/content"
+	"github.com/broadside-pub/broadside/pipeline/gitstore"
+)
+
+// tree shows the content tip as files. Bytes come from the checkout where they are the very same blob, else from the
+// remote: a checkout may be hours old, and is never trusted.
+type tree struct {
+	ctx    context.Context //nolint:containedctx // lives as long as one look at the content
+	remote gitstore.Remote
+	snap   gitstore.Snapshot
+	root   *os.Root // nil without a checkout
+	hidden map[string]bool
+
+	mu    sync.Mutex
+	blobs map[gitstore.Hash][]byte
+}
+
+func newTree(ctx context.Context, remote gitstore.Remote, snap gitstore.Snapshot, local string) *tree {
+	t := &tree{ctx: ctx, remote: remote, snap: snap, blobs: map[gitstore.Hash][]byte{}}
+	if local != "" {
+		if r, err := os.OpenRoot(local); err == nil {
+			t.root = r
+		}
+	}
+	return t
+}
+
+func (t *tree) Close() {
+	if t.root != nil {
+		_ = t.root.Close()
+	}
+}
+
+// List returns the files below prefix, but for the hidden ones.
+func (t *tree) List(prefix string) ([]content.File, error) {
+	es, err := t.snap.Entries(dirPrefix(prefix))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]content.File, 0, len(es))
+	for _, e := range es {
+		if t.hidden[e.Path] || e.Mode == gitstore.ModeSubmodule {
+			continue
+		}
+		out = append(out, content.File{Path: e.Path, Sum: string(e.Blob), Symlink: e.Mode == gitstore.ModeSymlink})
+	}
+	return out, nil
+}
+
+func dirPrefix(p string) string {
+	p = strings.Trim(p, "/")
+	if p == "" || p == "." {
+		return ""
+	}
+	return p + "/"
+}
+
+// Read returns one file's bytes at the content tip. A missing file is an error that is fs.ErrNotExist.
+func (t *tree) Read(path string) ([]byte, error) {
+	e, ok, err := t.snap.Entry(path)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", path, os.ErrNotExist)
+	}
+	return t.blob(e)
+}
+
+func (t *tree) blob(e gitstore.Entry) ([]byte, error) {
+	if b, ok := t.cached(e.Blob); ok {
+		return b, nil
+	}
+	if b, ok := t.fromCheckout(e); ok {
+		return t.keep(e.Blob, b), nil
+	}
+	b, err := t.snap.Read(e.Blob)
+	if err != nil {
+		if err := t.remote.FetchBlobs(t.ctx, t.snap, []gitstore.Hash{e.Blob}); err != nil {
+			return nil, fmt.Errorf("cannot fetch %s: %w", e.Path, err)
+		}
+		if b, err = t.snap.Read(e.Blob); err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", e.Path, err)
+		}
+	}
+	return t.keep(e.Blob, b), nil
+}
+
+// prefetch brings every file below the prefixes that the checkout does not have, in one request.
+func (t *tree) prefetch(prefixes ...string) error {
+	var want []gitstore.Hash
+	for _, p := range prefixes {
+		es, err := t.snap.Entries(p)
+		if err != nil {
+			return err
+		}
+		for _, e := range es {
+			if t.hidden[e.Path] || e.Mode == gitstore.ModeSubmodule || e.Mode == gitstore.ModeSymlink || !strings.HasSuffix(e.Path, ".md") && !strings.HasSuffix(e.Path, ".age") {
+				continue
+			}
+			if _, ok := t.cached(e.Blob); ok {
+				continue
+			}
+			if b, ok := t.fromCheckout(e); ok {
+				t.keep(e.Blob, b)
+				continue
+			}
+			if _, err := t.snap.Read(e.Blob); err != nil {
+				want = append(want, e.Blob)
+			}
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	slices.Sort(want)
+	return t.remote.FetchBlobs(t.ctx, t.snap, slices.Compact(want))
+}
+
+func (t *tree) cached(h gitstore.Hash) ([]byte, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b, ok := t.blobs[h]
+	return b, ok
+}
+
+func (t *tree) keep(h gitstore.Hash, b []byte) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.blobs[h] = b
+	return b
+}
+
+// maxLocal bounds what is read from a checkout in the hope that it is the blob.
+const maxLocal = 512 << 20
+
+func (t *tree) fromCheckout(e gitstore.Entry) ([]byte, bool) {
+	if t.root == nil || e.Mode == gitstore.ModeSymlink {
+		return nil, false
+	}
+	f, err := t.root.Open(e.Path)
+	if err != nil {
+		return nil, false
+	}
+	defer func() { _ = f.Close() }()
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() || st.Size() > maxLocal {
+		return nil, false
+	}
+	b, err := io.ReadAll(f)
+	if err != nil || BlobID(b, len(e.Blob)) != e.Blob {
+		return nil, false
+	}
+	return b, true
+}
+
+// BlobID is the id that git gives to these bytes, sha1 (digits 40) or sha256 (digits 64).
+func BlobID(data []byte, digits int) gitstore.Hash {
+	var h hash.Hash = sha1.New() //nolint:gosec // git's object ids, not a signature
+	if digits == 64 {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", len(data))
+	h.Write(data)
+	return gitstore.Hash(hex.EncodeToString(h.Sum(nil)))
+}
