@@ -56,6 +56,8 @@ func (c *converter) block(n ast.Node) (b providers.Block, ok bool) {
 		c.htmlBlock(v)
 	case *directive:
 		c.directiveInside(v)
+	case *overlong:
+		complexText(c.source, c.report, v.Pos())
 	}
 	return providers.Block{}, false
 }

@@ -203,12 +203,9 @@ func (b *bodyReader) unused(at pipeline.Pos, names []string) {
 	}
 }
 
-// shallow bounds the nesting of quotes and lists, over which the parser recurses, and the number of marks in one
-// paragraph, which cost it more than linear time.
+// shallow bounds the nesting of quotes and lists, over which the parser recurses, and the marks in one heading.
 func shallow(s *source, r *report) bool {
 	const maxDepth = 32
-	const maxMarks = 4096
-	marks := 0
 	for from := 0; from < len(s.text); {
 		line := s.text[from:]
 		next := len(s.text)
@@ -219,22 +216,8 @@ func shallow(s *source, r *report) bool {
 			r.error(CodeTooDeep, s.pos(from), fmt.Sprintf("quotes or lists nested more than %d levels deep", maxDepth), "")
 			return false
 		}
-		blank := true
-		for _, c := range line {
-			switch c {
-			case ' ', '\t':
-				continue
-			case '*', '_', '~', '[', ']', '<', '`', '!':
-				marks++
-			}
-			blank = false
-		}
-		if blank {
-			marks = 0
-		}
-		if marks > maxMarks {
-			r.error(CodeTooComplex, s.pos(from), fmt.Sprintf("more than %d Markdown marks in one paragraph", maxMarks),
-				"divide it by blank lines")
+		if len(line) > maxMarks && bytes.HasPrefix(bytes.TrimLeft(line, " \t>"), []byte{'#'}) && marks(line) > maxMarks {
+			complexText(s, r, from)
 			return false
 		}
 		from = next
@@ -242,17 +225,19 @@ func shallow(s *source, r *report) bool {
 	return true
 }
 
-// markers counts what could open quotes and lists at the start of a line, deeper indentation included.
+func complexText(s *source, r *report, at int) {
+	r.error(CodeTooComplex, s.pos(at), "too many Markdown marks (*, _, [, ` and the like) in one paragraph",
+		"divide it by blank lines, or put it into a code block")
+}
+
+// markers counts what could open quotes and lists at the start of a line.
 func markers(line []byte) int {
-	n, indent := 0, 0
+	n := 0
 	for i, c := range line {
 		switch {
 		case c == '>':
 			n++
-		case c == ' ':
-			indent++
-		case c == '\t':
-			indent += 4
+		case c == ' ' || c == '\t':
 		case c == '-' || c == '+' || c == '*' || c == '.' || c == ')':
 			if i+1 < len(line) && (line[i+1] == ' ' || line[i+1] == '\t') {
 				n++
@@ -262,6 +247,5 @@ func markers(line []byte) int {
 			return n
 		}
 	}
-	_ = indent
 	return n
 }

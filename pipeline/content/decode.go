@@ -180,8 +180,9 @@ func (in *inliner) mention(raw []byte, at int, linked bool) int {
 
 // person reads @{name}. Who it is on each network is known when the post is resolved for a destination.
 func (in *inliner) person(raw []byte, at int) int {
-	end := bytes.IndexByte(raw, '}')
-	if end < 0 || end > 80 {
+	const longest = 80
+	end := bytes.IndexByte(raw[:min(len(raw), longest)], '}')
+	if end < 0 {
 		return 0
 	}
 	name := unescape(raw[2:end])

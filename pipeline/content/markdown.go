@@ -31,8 +31,70 @@ func newMarkdown() parser.Parser {
 				extension.WithLinkifyEmailRegexp(noMail),
 			), 999),
 		)...),
-		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(),
+			util.Prioritized(bounder{}, 50))...),
 	)
+}
+
+// Bounds on marks in paragraphs: the parser's time grows with their square.
+const (
+	maxMarks     = 4096
+	maxMarksCost = 100_000_000 // sum of the squares over one text
+)
+
+// overlong stands for a paragraph with too many marks, which is not parsed.
+type overlong struct{ ast.BaseBlock }
+
+// Kind implements ast.Node.
+func (*overlong) Kind() ast.NodeKind { return kindOverlong }
+
+// IsRaw implements ast.Node: nothing looks for inline nodes in it.
+func (*overlong) IsRaw() bool { return true }
+
+// Dump implements ast.Node.
+func (o *overlong) Dump(source []byte, level int) { ast.DumpHelper(o, source, level, nil, nil) }
+
+// The library's registrations; each has to be made once.
+var (
+	kindOverlong  = ast.NewNodeKind("Overlong")
+	kindDirective = ast.NewNodeKind("Directive")
+	marksCost     = parser.NewContextKey()
+)
+
+// bounder replaces paragraphs with too many marks, before the parser looks into them.
+type bounder struct{}
+
+// Transform implements parser.ParagraphTransformer.
+func (bounder) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
+	n := 0
+	for i := range node.Lines().Len() {
+		line := node.Lines().At(i)
+		n += marks(line.Value(reader.Source()))
+	}
+	cost, _ := pc.Get(marksCost).(int)
+	if n > 64 {
+		cost += n * n
+		pc.Set(marksCost, cost)
+	}
+	if n <= maxMarks && cost <= maxMarksCost {
+		return
+	}
+	o := &overlong{}
+	o.SetPos(node.Lines().At(0).Start)
+	node.Parent().ReplaceChild(node.Parent(), node, o)
+}
+
+// mark tells the bytes that the parser of inline nodes stops at for good.
+var mark = [256]bool{'*': true, '_': true, '~': true, '[': true, ']': true, '<': true, '`': true}
+
+func marks(line []byte) int {
+	n := 0
+	for _, c := range line {
+		if mark[c] {
+			n++
+		}
+	}
+	return n
 }
 
 // directive is a `:::` line with the blocks up to the line that closes it.
@@ -54,9 +116,6 @@ const (
 	nested         // opens inside an open one
 	misplaced      // stands in a list or quote
 )
-
-// kindDirective is the library's registration of a node kind; it has to be made once.
-var kindDirective = ast.NewNodeKind("Directive")
 
 // Kind implements ast.Node.
 func (d *directive) Kind() ast.NodeKind { return kindDirective }

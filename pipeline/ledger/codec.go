@@ -163,8 +163,8 @@ func decodeLine(line []byte, words map[string]string) (Event, error) {
 	s := scanner{b: line, words: words}
 	var e Event
 	present, err := eventTable.read(&s, &e)
-	var unknown *unknownError
-	if err != nil && !errors.As(err, &unknown) {
+	unknown, ok := err.(*unknownError) //nolint:errorlint // inside a nested value it is wrapped, and final
+	if err != nil && !ok {
 		return Event{}, err
 	}
 	if s.space(); s.i != len(line) {

@@ -16,7 +16,7 @@ type ending struct {
 
 // endings is the table of DESIGN's diagram, read from `ended` events.
 var endings = map[Move]ending{
-	MoveQueue:        {[]pipeline.State{pipeline.Publishing, pipeline.Uncertain}, true, guardQueue},
+	MoveQueue:        {[]pipeline.State{pipeline.Scheduled, pipeline.Publishing, pipeline.Queued, pipeline.Uncertain}, true, guardQueue},
 	MoveFail:         {[]pipeline.State{pipeline.Scheduled, pipeline.Publishing, pipeline.Queued, pipeline.Uncertain}, true, guardFail},
 	MovePartial:      {[]pipeline.State{pipeline.Publishing, pipeline.Queued, pipeline.Uncertain}, false, guardPartial},
 	MoveUncertain:    {[]pipeline.State{pipeline.Publishing, pipeline.Queued}, true, guardUncertain},

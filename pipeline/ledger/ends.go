@@ -20,8 +20,9 @@ func (s *State) end(st Stamp, id pipeline.DeliveryID, to pipeline.State, by stri
 	return e
 }
 
-// Queue ends the open attempt: surely not published, may pass later. by is ByResponse or ByRun. The run whose lease was
-// lost may still say it of its own attempt. An attempt to edit or retract leaves the delivery as it is.
+// Queue ends the open attempt: surely not published, may pass later. by is ByResponse or ByRun. Without an attempt it makes
+// a delivery wait that could not be prepared. The run whose lease was lost may still say it of its own attempt. An attempt
+// to edit or retract leaves the delivery as it is.
 func (s *State) Queue(st Stamp, id pipeline.DeliveryID, reason pipeline.Reason, detail string, notBefore time.Time,
 	by string,
 ) (Event, error) {

@@ -33,9 +33,9 @@ var (
 	credFile   = form{pattern: `^credentials/[!-~]{1,256}$`, max: 268, valid: validCredentialFile}
 	reasonForm = form{pattern: `^[a-z0-9_]{1,64}$`, max: 64, valid: validReason}
 	token      = form{pattern: `^[a-z0-9]{8,64}$`, max: 64, valid: validToken}
-	holdID     = form{pattern: `^[a-z0-9-]{1,64}$`, max: 64, valid: func(s string) bool { return s != "" && only(s, lowerDigitsDash) }}
+	holdID     = form{pattern: `^[a-z0-9-]{1,64}$`, max: 64, valid: validHold}
 	scopeForm  = form{
-		pattern: `^(all|post:[a-z0-9][a-z0-9-]{0,63}|target:[!-~]{1,1023}|login:[!-~]{1,512})$`, max: 1030, valid: validScope,
+		pattern: `^(all|post:[a-z0-9][a-z0-9-]{0,63}|target:[!-~]+|login:[!-~]{1,512})$`, max: 1030, valid: validScope,
 	}
 )
 
@@ -136,7 +136,9 @@ func hostChars(s string) bool {
 	return true
 }
 
-func validReason(s string) bool { return s != "" && only(s, lowerDigits+"_") }
+func validReason(s string) bool { return s != "" && len(s) <= 64 && only(s, lowerDigits+"_") }
+
+func validHold(s string) bool { return s != "" && len(s) <= 64 && only(s, lowerDigitsDash) }
 
 func validToken(s string) bool { return len(s) >= 8 && len(s) <= 64 && only(s, lowerDigits) }
 

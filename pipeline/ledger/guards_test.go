@@ -70,7 +70,9 @@ func TestRefreshIsExclusivePerLogin(t *testing.T) {
 	const file = "credentials/bluesky.age"
 	w := newWorld(t)
 	w.schedule(id1, 1)
-	begin := func(now int, run string) error { return one(w.s().BeginRefresh(stampAt(now, run), "login-1", min0(now+5))) }
+	begin := func(now int, run string) error {
+		return one(w.s().BeginRefresh(stampAt(now, run), "login-1", min0(now+5)))
+	}
 	endRefresh := func(now int, run string) error {
 		return one(w.s().EndRefresh(stampAt(now, run), "login-1", file, hexN("digest", 64)))
 	}

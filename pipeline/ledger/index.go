@@ -88,7 +88,8 @@ func (s *State) Taken(target pipeline.Target, id string) (d pipeline.DeliveryID,
 }
 
 // EqualSource lists, by post id, the deliveries that make another one of this source at this target a duplicate: those
-// publishing, uncertain or half out with it, in doubt of it, and those published with it or adopted since then.
+// publishing, uncertain or half out with it, in doubt of it, and those published with it, adopted, or canceled while they
+// might be out, since then.
 func (s *State) EqualSource(target pipeline.Target, source string, since time.Time) []*Delivery {
 	var out []*Delivery
 	for _, id := range s.indexed().sources[sourceKey{target, source}] {
@@ -113,7 +114,12 @@ func (d *Delivery) equals(source string, since time.Time) bool {
 		return (out == source || (!known && d.Source == source)) && !d.PublishedAt().Before(since)
 	case pipeline.Retracted:
 		return false
-	case pipeline.Scheduled, pipeline.Queued, pipeline.Failed, pipeline.Canceled, pipeline.Publishing, pipeline.Uncertain:
+	case pipeline.Canceled:
+		// A person has decided; like what is published, it counts for as long as the caller looks back.
+		if d.Changed.Before(since) {
+			return false
+		}
+	case pipeline.Scheduled, pipeline.Queued, pipeline.Failed, pipeline.Publishing, pipeline.Uncertain:
 	}
 	if !d.MaybeOut() {
 		return false

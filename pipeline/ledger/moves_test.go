@@ -176,7 +176,9 @@ var tries = []struct {
 	{"queue_other", func(s *State) error {
 		return one(s.Queue(stampAt(61, "run-b"), id1, pipeline.ReasonThrottled, "", time.Time{}, ByResponse))
 	}},
-	{"fail", func(s *State) error { return one(s.Fail(stampAt(61, "run-a"), id1, pipeline.ReasonRejected, "", ByResponse)) }},
+	{"fail", func(s *State) error {
+		return one(s.Fail(stampAt(61, "run-a"), id1, pipeline.ReasonRejected, "", ByResponse))
+	}},
 	{"partial", func(s *State) error { return one(s.Partial(stampAt(61, "run-a"), id1, "", ByResponse)) }},
 	{"uncertain", func(s *State) error {
 		return one(s.MarkUncertain(stampAt(61, "run-a"), id1, pipeline.ReasonAmbiguous, "", ByRun))
@@ -197,7 +199,9 @@ var tries = []struct {
 	}},
 	{"edited", func(s *State) error { return one(s.Edited(stampAt(61, "run-a"), id1)) }},
 	{"retracted", func(s *State) error { return one(s.Retracted(stampAt(61, "run-a"), id1)) }},
-	{"adopt", func(s *State) error { return one(s.Adopt(stampAt(61, "person:ada"), id1, "bluesky", pipeline.ReasonAdopted)) }},
+	{"adopt", func(s *State) error {
+		return one(s.Adopt(stampAt(61, "person:ada"), id1, "bluesky", pipeline.ReasonAdopted))
+	}},
 }
 
 func one(_ Event, err error) error { return err }
@@ -219,8 +223,8 @@ var legalMoves = map[string][]string{
 	"renew_late":      {"-", "-", "expired", "expired", "expired", "-", "-", "-", "-", "expired", "expired", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
 	"receipt":         {"", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", ""},
 	"receipt_stray":   {"", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", ""},
-	"queue":           {"unknown", "-", "", "", "", "-", "-", "-", "-", "", "", "-", "-", "-", "", "-", "-", "-", "-", "-", "-"},
-	"queue_other":     {"unknown", "-", "foreign", "foreign", "foreign", "-", "-", "-", "-", "foreign", "foreign", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
+	"queue":           {"unknown", "", "", "", "", "", "", "", "-", "", "", "-", "-", "-", "", "-", "-", "-", "-", "-", "-"},
+	"queue_other":     {"unknown", "", "foreign", "foreign", "foreign", "", "", "", "-", "foreign", "foreign", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},
 	"fail":            {"unknown", "", "", "partial", "doubt", "", "partial", "doubt", "-", "", "", "-", "-", "-", "", "-", "-", "-", "-", "-", "-"},
 	"partial":         {"unknown", "-", "partial", "", "doubt", "partial", "", "doubt", "-", "busy", "busy", "-", "-", "partial", "partial", "partial", "-", "-", "-", "-", "-"},
 	"uncertain":       {"unknown", "-", "", "", "", "-", "-", "", "-", "", "", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"},

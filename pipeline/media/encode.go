@@ -40,10 +40,7 @@ func reencode(m providers.Media, data []byte, turn orientation, l providers.Limi
 		src = upright(src, turn)
 	}
 	w, h := src.Bounds().Dx(), src.Bounds().Dy()
-	if l.ImagePixels > 0 && int64(w)*int64(h) > l.ImagePixels {
-		scale := math.Sqrt(float64(l.ImagePixels) / (float64(w) * float64(h)))
-		w, h = max(int(float64(w)*scale), 1), max(int(float64(h)*scale), 1)
-	}
+	w, h = within(w, h, l.ImagePixels)
 	takes := func(mime string) bool { return len(l.MIME) == 0 || slices.Contains(l.MIME, mime) }
 	solid := opaque(src)
 	for {
@@ -71,6 +68,23 @@ func reencode(m providers.Media, data []byte, turn orientation, l providers.Limi
 		}
 		w, h = max(w*4/5, 1), max(h*4/5, 1)
 	}
+}
+
+// within scales a size down to at most limit pixels and keeps its shape as far as whole pixels can; 0 is no limit.
+func within(w, h int, limit int64) (int, int) {
+	if limit <= 0 || int64(w)*int64(h) <= limit {
+		return w, h
+	}
+	scale := math.Sqrt(float64(limit) / (float64(w) * float64(h)))
+	w, h = max(int(math.Round(float64(w)*scale)), 1), max(int(math.Round(float64(h)*scale)), 1)
+	if int64(w)*int64(h) > limit {
+		if w > h {
+			w = max(int(limit)/h, 1)
+		} else {
+			h = max(int(limit)/w, 1)
+		}
+	}
+	return w, h
 }
 
 func decode(mime string, data []byte) (image.Image, error) {

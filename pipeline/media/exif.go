@@ -14,10 +14,28 @@ func (o orientation) swapsSides() bool { return o >= 5 }
 // turned tells that the stored picture is not upright.
 func (o orientation) turned() bool { return o > 1 }
 
-// parseEXIF reads the orientation out of a TIFF structure (EXIF 2.32, sections 4.5 and 4.6). What it cannot read is 0.
+// EXIF's tags that matter here (EXIF 2.32, sections 4.6.3 and 4.6.4).
+const (
+	tagOrientation = 0x0112
+	tagGPS         = 0x8825
+)
+
+// parseEXIF reads the orientation out of a TIFF structure. What it cannot read is 0.
 func parseEXIF(b []byte) orientation {
+	var o orientation
+	eachTag(b, func(tag, kind uint16, count uint32, value uint16) {
+		if tag == tagOrientation && kind == 3 && count == 1 && value >= 1 && value <= 8 && o == 0 {
+			o = orientation(value)
+		}
+	})
+	return o
+}
+
+// eachTag calls each with the entries of the first directory of a TIFF structure; value is the first half of an entry's
+// value, which is all of it for a single short.
+func eachTag(b []byte, each func(tag, kind uint16, count uint32, value uint16)) {
 	if len(b) < 8 {
-		return 0
+		return
 	}
 	var order binary.ByteOrder = binary.LittleEndian
 	switch string(b[:4]) {
@@ -25,27 +43,38 @@ func parseEXIF(b []byte) orientation {
 	case "MM\x00*":
 		order = binary.BigEndian
 	default:
-		return 0
+		return
 	}
 	at := int64(order.Uint32(b[4:]))
 	if at < 8 || at+2 > int64(len(b)) {
-		return 0
+		return
 	}
 	n := int64(order.Uint16(b[at:]))
 	for i := range n {
 		e := at + 2 + i*12
 		if e+12 > int64(len(b)) {
-			return 0
+			return
 		}
-		if order.Uint16(b[e:]) != 0x0112 || order.Uint16(b[e+2:]) != 3 || order.Uint32(b[e+4:]) != 1 {
-			continue
-		}
-		if v := order.Uint16(b[e+8:]); v >= 1 && v <= 8 {
-			return orientation(v)
-		}
-		return 0
+		each(order.Uint16(b[e:]), order.Uint16(b[e+2:]), order.Uint32(b[e+4:]), order.Uint16(b[e+8:]))
 	}
-	return 0
+}
+
+// exifLocation tells whether an EXIF block anywhere in data, as HEIC and AVIF hold one, has a GPS directory.
+func exifLocation(data []byte) bool {
+	found := false
+	mark := []byte("Exif\x00\x00")
+	for range 8 {
+		_, rest, ok := bytes.Cut(data, mark)
+		if !ok {
+			return false
+		}
+		eachTag(rest, func(tag, _ uint16, _ uint32, _ uint16) { found = found || tag == tagGPS })
+		if found {
+			return true
+		}
+		data = rest
+	}
+	return false
 }
 
 func exifOfJPEG(data []byte) orientation {

@@ -148,12 +148,12 @@ func keepsMetadata(mime string) bool {
 }
 
 // hasLocation looks for the two places where phones write a position into videos (QuickTime user data and Apple's
-// metadata keys), and for the XMP and EXIF names in the rest.
+// metadata keys), and for positions in XMP and EXIF.
 func hasLocation(data []byte) bool {
 	for _, mark := range []string{"\xa9xyz", "com.apple.quicktime.location.ISO6709", "exif:GPSLatitude"} {
 		if bytes.Contains(data, []byte(mark)) {
 			return true
 		}
 	}
-	return false
+	return exifLocation(data)
 }

@@ -99,7 +99,7 @@ func (r *run) troubles(s *ledger.State, now time.Time) []Trouble {
 	if r.view == nil {
 		return out
 	}
-	for _, d := range r.view.Diagnostics {
+	for _, d := range slices.Concat(r.view.Diagnostics, Conflicts(r.view, s)) {
 		if d.Severity != pipeline.Error {
 			continue
 		}

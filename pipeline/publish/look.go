@@ -99,7 +99,9 @@ func settledPaths(s *ledger.State, config string, t *tree, now time.Time) map[st
 		if d.Path == "" {
 			continue
 		}
-		if d.Blob == "" || d.Config != config || !s.Settled(d, now) {
+		// What was canceled because its file was gone is open again when the file is there.
+		gone := d.State == pipeline.Canceled && d.Reason == pipeline.ReasonRemoved
+		if d.Blob == "" || d.Config != config || gone || !s.Settled(d, now) {
 			open[d.Path] = true
 			continue
 		}

@@ -250,3 +250,34 @@ func sorted(s *ledger.State) []*ledger.Delivery {
 	})
 	return out
 }
+
+// Conflicts are what only content and ledger together show: an id that is used again after its post went out.
+func Conflicts(v *compose.View, s *ledger.State) []pipeline.Diagnostic {
+	var out []pipeline.Diagnostic
+	for _, it := range v.Items {
+		d := s.Deliveries[it.ID]
+		if d == nil || it.Errors || it.Draft() || it.Skip || it.Now() {
+			continue
+		}
+		if d.State != pipeline.Published && d.State != pipeline.Adopted && d.State != pipeline.Retracted {
+			continue
+		}
+		w, err := it.Window(v.Config, d.FirstSeen)
+		at := d.PublishedAt()
+		if at.IsZero() {
+			at = d.Changed
+		}
+		if err != nil || w.Due.Equal(d.Due) || !w.Due.After(at) {
+			continue
+		}
+		pos := it.Post.PublishAt.Pos
+		if !it.At.PublishAt.IsZero() {
+			pos = it.At.PublishAt.Pos
+		}
+		out = append(out, pipeline.Diagnostic{Code: "already_published", Severity: pipeline.Error, File: it.Post.Path, Line: pos.Line, Column: pos.Column,
+			Post: it.ID.Post, Destination: it.Destination.Name,
+			Message: "post " + it.ID.Post + " went out at " + at.UTC().Format(time.RFC3339) + " and now has a later publish_at: it does not go out again",
+			Hint:    "a new post needs a new id; for an edited one, restore its publish_at"})
+	}
+	return out
+}

@@ -1,9 +1,14 @@
 package publish_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -86,11 +91,10 @@ func check(t *testing.T, err error) {
 // login makes an account of that name, or a new token for it, and seals its credential.
 func (g *rig) login(dest string) {
 	g.t.Helper()
-	l, err := g.net.AddAccount(dest)
+	l, err := g.net.Renew(dest)
 	if err != nil {
-		if l, err = g.net.Renew(dest); err != nil {
-			g.t.Fatal(err)
-		}
+		l, err = g.net.AddAccount(dest)
+		check(g.t, err)
 	}
 	host, err := vault.Host(network)
 	check(g.t, err)
@@ -228,4 +232,16 @@ func (g *rig) texts(dest string) []string {
 		out = append(out, p.Text)
 	}
 	return out
+}
+
+var holdAll = ledger.HoldInput{Hold: "a-hold", Scope: ledger.ScopeAll, Reason: pipeline.ReasonByPerson}
+
+// picture is a small PNG.
+func picture(t *testing.T) string {
+	t.Helper()
+	m := image.NewRGBA(image.Rect(0, 0, 8, 8))
+	draw.Draw(m, m.Bounds(), image.NewUniform(color.RGBA{R: 255, A: 255}), image.Point{}, draw.Src)
+	var b bytes.Buffer
+	check(t, png.Encode(&b, m))
+	return b.String()
 }

@@ -56,7 +56,8 @@ func Render(in Input) (Output, []pipeline.Diagnostic) {
 	}
 	if in.Info.Encode == nil {
 		r.add(pipeline.Error, "unsupported", -1, "", fmt.Sprintf("provider %s cannot encode posts", in.Info.Name), "")
-		return Output{}, r.diags
+		return Output{Rendition: pipeline.Rendition{Post: in.Post.ID, Destination: in.Destination.Name, Target: in.Destination.Target,
+			Provider: in.Info.Name, Source: Source(in, in.Title != "")}}, r.diags
 	}
 	enc, problems := in.Info.Encode(r.draft)
 	source := Source(in, r.titleCounts(enc))

@@ -238,7 +238,7 @@ func TestRenderSplitsOnlyWhenAsked(t *testing.T) {
 	in.Limits = &providers.Limits{Text: 9}
 	_, ds = render.Render(in)
 	codes := brief(ds)
-	if !slices.Contains(codes, "posts/launch.md:11:1 error split_failed") || !slices.Contains(codes, "posts/launch.md:11:1 error too_long") {
+	if !slices.Contains(codes, "posts/launch.md:10:1 error split_failed") || !slices.Contains(codes, "posts/launch.md:11:1 error too_long") {
 		t.Errorf("a word that does not fit: %v", codes)
 	}
 
@@ -296,16 +296,18 @@ func TestSourceIsWhatTheAuthorWants(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*render.Input){
-		"limits":         func(in *render.Input) { in.Limits = &providers.Limits{Text: 3} },
-		"path":           func(in *render.Input) { in.Parts[0].Media[0].Path = "elsewhere.png" },
-		"fitted bytes":   func(in *render.Input) { in.Parts[0].Media[0].Source, in.Parts[0].Media[0].SHA256 = "a", "fitted" },
-		"positions":      func(in *render.Input) { in.Parts[0].Pos.Line = 99 },
-		"place":          func(in *render.Input) { in.Destination.Settings["space"] = "x" },
-		"default":        func(in *render.Input) { in.Info.Settings[0].Default = "unlisted" },
-		"post id":        func(in *render.Input) { p := *in.Post; p.ID = "copy"; in.Post = &p },
-		"unseen title":   func(in *render.Input) { in.Title = "Another" },
-		"no title":       func(in *render.Input) { in.Title = "" },
-		"cut into spans": func(in *render.Input) { in.Parts[0].Doc.Blocks[0].Spans = []providers.Span{{Text: "Hel"}, {Text: "lo."}} },
+		"limits":       func(in *render.Input) { in.Limits = &providers.Limits{Text: 3} },
+		"path":         func(in *render.Input) { in.Parts[0].Media[0].Path = "elsewhere.png" },
+		"fitted bytes": func(in *render.Input) { in.Parts[0].Media[0].Source, in.Parts[0].Media[0].SHA256 = "a", "fitted" },
+		"positions":    func(in *render.Input) { in.Parts[0].Pos.Line = 99 },
+		"place":        func(in *render.Input) { in.Destination.Settings["space"] = "x" },
+		"default":      func(in *render.Input) { in.Info.Settings[0].Default = "unlisted" },
+		"post id":      func(in *render.Input) { p := *in.Post; p.ID = "copy"; in.Post = &p },
+		"unseen title": func(in *render.Input) { in.Title = "Another" },
+		"no title":     func(in *render.Input) { in.Title = "" },
+		"cut into spans": func(in *render.Input) {
+			in.Parts[0].Doc.Blocks[0].Spans = []providers.Span{{Text: "Hel"}, {Text: "lo."}}
+		},
 	} {
 		in := base()
 		change(&in)

@@ -2,7 +2,6 @@ package mastodon_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -353,14 +352,4 @@ func (c *checked) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.trouble = append(c.trouble, err)
 	}
 	return resp, failed
-}
-
-// decodeJSON reads JSON that must be there.
-func decodeJSON(t testing.TB, b []byte) map[string]any {
-	t.Helper()
-	var v map[string]any
-	if err := json.Unmarshal(b, &v); err != nil {
-		t.Fatalf("%v in %s", err, b)
-	}
-	return v
 }

@@ -85,18 +85,21 @@ func failing() []subtest {
 			s.wantPosts(0)
 		}})
 	}
-	for name, c := range map[string]func(now time.Time) (value string, want time.Time){
-		"429 with seconds": func(now time.Time) (string, time.Time) { return "120", now.Add(2 * time.Minute) },
-		"429 with a date": func(now time.Time) (string, time.Time) {
+	for _, c := range []struct {
+		name string
+		tell func(now time.Time) (value string, want time.Time)
+	}{
+		{"429 with seconds", func(now time.Time) (string, time.Time) { return "120", now.Add(2 * time.Minute) }},
+		{"429 with a date", func(now time.Time) (string, time.Time) {
 			at := now.Add(3 * time.Minute).UTC().Truncate(time.Second)
 			return at.Format(http.TimeFormat), at
-		},
+		}},
 	} {
-		out = append(out, subtest{name: "status " + name, run: func(s *session) {
+		out = append(out, subtest{name: "status " + c.name, run: func(s *session) {
 			var want time.Time
 			_, _, e := s.hit(s.draft(plain(hello)), func(req *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 				var value string
-				value, want = c(time.Now())
+				value, want = c.tell(time.Now())
 				header := map[string]string{"Content-Type": "application/json", "Retry-After": value}
 				return answer(false, http.StatusTooManyRequests, header, text(`{}`))(req, forward)
 			})
@@ -117,15 +120,18 @@ func failing() []subtest {
 			t.finish()
 		}})
 	}
-	for name, f := range map[string]fault{
-		"HTML instead of an answer": answer(true, 200, map[string]string{"Content-Type": "text/html"}, text("<html>hi</html>")),
-		"empty answer":              answer(true, 200, jsonHeader, text("")),
-		"empty object":              answer(true, 200, jsonHeader, text("{}")),
-		"wrong types":               answer(true, 200, jsonHeader, text(`{"id":{"a":1},"uri":7,"url":[]}`)),
-		"answer cut off":            cut,
+	for _, c := range []struct {
+		name  string
+		fault fault
+	}{
+		{"HTML instead of an answer", answer(true, 200, map[string]string{"Content-Type": "text/html"}, text("<html>hi</html>"))},
+		{"empty answer", answer(true, 200, jsonHeader, text(""))},
+		{"empty object", answer(true, 200, jsonHeader, text("{}"))},
+		{"wrong types", answer(true, 200, jsonHeader, text(`{"id":{"a":1},"uri":7,"url":[]}`))},
+		{"answer cut off", cut},
 	} {
-		out = append(out, subtest{name: name + " is not surely unpublished", run: func(s *session) {
-			s.wantHonest(s.hit(s.draft(plain(hello)), f))
+		out = append(out, subtest{name: c.name + " is not surely unpublished", run: func(s *session) {
+			s.wantHonest(s.hit(s.draft(plain(hello)), c.fault))
 		}})
 	}
 	return out

@@ -37,7 +37,10 @@ func (s *Server) instanceV2(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, map[string]any{
 		"domain": Host, "title": "Test", "version": s.o.Version, "source_url": "https://github.com/mastodon/mastodon",
 		"description": "", "usage": map[string]any{"users": map[string]any{"active_month": 1}},
-		"configuration": s.configuration(), "languages": []string{"en"}, "rules": []any{},
+		"configuration": s.configuration(), "languages": []string{"en"}, "rules": []any{}, "icon": []any{},
+		"api_versions": map[string]any{"mastodon": 7}, "thumbnail": map[string]any{"url": "https://" + Host + "/t.png"},
+		"contact":       map[string]any{"email": "admin@" + Host, "account": accountJSON(AccountID)},
+		"registrations": map[string]any{"enabled": false, "approval_required": false, "message": nil, "url": nil, "reason_required": nil},
 	})
 }
 
