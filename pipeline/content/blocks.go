@@ -20,6 +20,8 @@ type converter struct {
 	join   bool   // a single newline is a space
 	// wrapHint is set until a hint about hard-wrapped lines was given.
 	wrapHint bool
+	spans    []providers.Span // reused from block to block
+	buf      []byte
 }
 
 // block converts n; ok is false where nothing is left to show.

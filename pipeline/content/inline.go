@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/util"
 
 	"github.com/broadside-pub/broadside/providers"
 )
@@ -23,10 +25,11 @@ type inliner struct {
 }
 
 func (c *converter) inline(parent ast.Node) []providers.Span {
-	in := inliner{converter: c}
+	in := inliner{converter: c, spans: c.spans[:0], buf: c.buf[:0]}
 	in.children(parent, 0, "")
 	in.flush()
-	return trimSpans(in.spans)
+	c.spans, c.buf = in.spans, in.buf
+	return slices.Clone(trimSpans(in.spans))
 }
 
 // trimSpans drops line breaks at both ends, which comments and media leave behind.
@@ -167,23 +170,27 @@ func (in *inliner) link(v *ast.Link, style providers.Style) {
 }
 
 func (in *inliner) autoLink(v *ast.AutoLink, style providers.Style) {
-	label := string(v.Label(in.text))
+	in.prev = 'x'
 	if v.AutoLinkType == ast.AutoLinkEmail {
 		in.set(style, "")
-		in.buf = append(in.buf, label...)
-		in.prev = 'x'
+		in.buf = append(in.buf, v.Label(in.text)...)
 		return
 	}
 	dest, _ := in.target(v.URL(in.text), v.Pos())
-	in.set(style, dest)
-	in.buf = append(in.buf, label...)
-	in.set(style, "")
-	in.prev = 'x'
+	label := dest // most often both are one text, and share it
+	if string(v.Label(in.text)) != dest {
+		label = string(v.Label(in.text))
+	}
+	in.flush()
+	in.spans = append(in.spans, providers.Span{Text: label, Style: style, URL: dest})
 }
 
 // target checks where a link leads.
 func (in *inliner) target(raw []byte, at int) (string, bool) {
 	s := escapeURL(unescape(raw))
+	if plainURL(s) {
+		return s, true
+	}
 	u, err := url.Parse(s)
 	bad := func(what, hint string) (string, bool) {
 		in.error(CodeBadLink, in.pos(at), what, hint)
@@ -204,6 +211,19 @@ func (in *inliner) target(raw []byte, at int) (string, bool) {
 		return bad(fmt.Sprintf("%q is not a URL", short(s)), "")
 	}
 	return s, true
+}
+
+// plainURL tells at once that s is the URL of a page, for the most frequent form of URLs.
+func plainURL(s string) bool {
+	rest, ok := strings.CutPrefix(s, "https://")
+	if !ok {
+		return false
+	}
+	host := 0
+	for host < len(rest) && (util.IsAlphaNumeric(rest[host]) || rest[host] == '.' || rest[host] == '-') {
+		host++
+	}
+	return host > 0 && (host == len(rest) || rest[host] == '/') && strings.IndexByte(rest, '%') < 0
 }
 
 // escapeURL percent-encodes what no URL may hold, and leaves the rest as it is written.

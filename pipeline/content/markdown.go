@@ -2,7 +2,6 @@ package content
 
 import (
 	"bytes"
-	"regexp"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -11,25 +10,13 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// bareURL is what counts as a URL in running text. The library's own pattern takes no host outside ASCII, none in upper
-// case and no IP address. Full-width punctuation ends a URL, as quotation marks and angle brackets do.
-var bareURL = regexp.MustCompile(`^https?://[\pL\pN\[][^\s<>"\\^{|}` + "`" + `\x{3000}-\x{303F}\x{FF00}-\x{FF0F}\x{FF1A}-\x{FF20}\x{2018}-\x{201F}]*`)
-
-// noMail matches nothing: an address in running text stays text, and the library's pattern would take @a_b@example.com
-// apart at the underscore.
-var noMail = regexp.MustCompile(`^[^\x00-\x{10FFFF}]`)
-
 // newMarkdown returns the parser of post bodies. It is safe for concurrent use.
 func newMarkdown() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(append(parser.DefaultBlockParsers(), util.Prioritized(directiveParser{}, 50))...),
 		parser.WithInlineParsers(append(parser.DefaultInlineParsers(),
 			util.Prioritized(extension.NewStrikethroughParser(), 500),
-			util.Prioritized(extension.NewLinkifyParser(
-				extension.WithLinkifyAllowedProtocols([]string{"http:", "https:"}),
-				extension.WithLinkifyURLRegexp(bareURL),
-				extension.WithLinkifyEmailRegexp(noMail),
-			), 999),
+			util.Prioritized(linkParser{}, 600),
 		)...),
 		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(),
 			util.Prioritized(bounder{}, 50))...),

@@ -38,6 +38,8 @@ type Options struct {
 	// RunURL is where a person can look the run up; it stands in commit messages.
 	RunURL string
 	Actor  string // who acts, for a command given by a person
+	// AnyHome opens a ledger that belongs to another repository or branch, to rebind it. Nothing is published from one.
+	AnyHome bool
 }
 
 // Journal is an open ledger. It is safe for concurrent use.

@@ -156,7 +156,7 @@ func checkHome(opt Options, state *ledger.State) error {
 			Message: fmt.Sprintf("the ledger on %s is %s, broadside.yaml names %s", opt.Config.Branch, b.Ledger, opt.Config.ID),
 			Hint:    "restore ledger.id in broadside.yaml, or the branch that belongs to it"}
 	}
-	if opt.Home.URL == "" {
+	if opt.Home.URL == "" || opt.AnyHome {
 		return nil
 	}
 	var why string

@@ -36,10 +36,13 @@ func (r *run) finish(ctx context.Context) error {
 	if r.opt.DryRun || r.failed != nil {
 		return nil
 	}
-	if !r.result.Idle || !slices.Equal(told, s.Tip.Told) || again && len(told) > 0 {
-		return r.writeTip(ctx, s, told, again)
+	if r.result.Idle && slices.Equal(told, s.Tip.Told) && (!again || len(told) == 0) {
+		return nil
 	}
-	return nil
+	if err := r.writeTip(ctx, s, told, again); err != nil || r.view == nil || r.ending.Load() {
+		return err
+	}
+	return r.compact(ctx)
 }
 
 // writeTip is the last commit of a run that has something to say that the ledger does not: newer content, another next

@@ -44,6 +44,8 @@ type Options struct {
 	Grace time.Duration
 	// Mask is told every secret before it is used.
 	Mask func(secrets ...string)
+	// CompactAfter is how many event files are folded into the archive; 0 means the constant of that name.
+	CompactAfter int
 	// Progress hears what happens, as it happens; nil for nobody.
 	Progress func(Progress)
 	Log      *slog.Logger

@@ -49,8 +49,9 @@ type rig struct {
 	files map[string]string
 	dests []string
 	// disable holds abilities by destination.
-	disable map[string][]string
-	fence   publish.Fence
+	disable      map[string][]string
+	fence        publish.Fence
+	compactAfter int
 
 	mu   sync.Mutex
 	runs int
@@ -184,7 +185,7 @@ func (g *rig) options() publish.Options {
 		Providers: map[string]providers.Info{sandbox.Name: sandbox.Info()},
 		Keys:      func(context.Context) (vault.Keys, error) { return g.keys, nil },
 		Transport: func(pipeline.Destination) http.RoundTripper { return transport.Handler(g.net) },
-		Clock:     bubble{}, Sleep: sleep, Rand: rand.Reader, Nonce: name, Fence: g.fence, Grace: 5 * time.Second,
+		Clock:     bubble{}, Sleep: sleep, Rand: rand.Reader, Nonce: name, Fence: g.fence, CompactAfter: g.compactAfter, Grace: 5 * time.Second,
 		Mask: func(...string) {}, Log: slog.New(slog.DiscardHandler),
 		Progress: func(p publish.Progress) { g.t.Logf("%s %s %s %s %s %s", name, p.What, p.Post, p.Dest, p.Text, p.URL) },
 	}

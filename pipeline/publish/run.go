@@ -50,6 +50,9 @@ type run struct {
 // records, and returns. The error is set when the run could not do its work at all; what a person should know of single
 // deliveries is in the result.
 func Run(ctx context.Context, stop <-chan struct{}, opt Options) (Result, error) {
+	if opt.CompactAfter == 0 {
+		opt.CompactAfter = CompactAfter
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := &run{opt: opt, clock: &corrected{base: opt.Clock}, blocked: map[string]*accountError{}, cancel: cancel}

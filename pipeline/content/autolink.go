@@ -1,0 +1,97 @@
+package content
+
+import (
+	"bytes"
+	"regexp"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// bareURL is what counts as a URL in running text. Any script may stand in it; full-width punctuation ends it, as
+// quotation marks and angle brackets do.
+var bareURL = regexp.MustCompile(`^(?:https?://[\pL\pN\[]|www\.[\pL\pN][\pL\pN-]*\.[\pL\pN])[^\s<>"\\^{|}` + "`" +
+	`\x{3000}-\x{303F}\x{FF00}-\x{FF0F}\x{FF1A}-\x{FF20}\x{2018}-\x{201F}]*`)
+
+// linkParser finds URLs in running text. The library's own asks at each word, which costs as much as all other parsing,
+// and knows neither hosts outside ASCII nor URLs behind quotation marks or other scripts. This one wakes at the colon of
+// https: and at the point of www., and takes back what was read before.
+type linkParser struct{}
+
+// Trigger implements parser.InlineParser.
+func (linkParser) Trigger() []byte { return []byte{':', '.'} }
+
+// Parse implements parser.InlineParser.
+func (linkParser) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	_, segment := block.PeekLine()
+	source := block.Source()
+	before := prefixLength(source[:segment.Start], source[segment.Start:segment.Stop])
+	if before == 0 || pc.IsInLinkLabel() {
+		return nil
+	}
+	last, ok := parent.LastChild().(*ast.Text)
+	if !ok || last.Segment.Stop != segment.Start || last.Segment.Len() < before {
+		return nil // escaped, or part of something else
+	}
+	start := segment.Start - before
+	if c, _ := utf8.DecodeLastRune(source[last.Segment.Start:start]); c < utf8.RuneSelf && util.IsAlphaNumeric(byte(c)) {
+		return nil // the end of a longer word
+	}
+	n := trimURL(bareURL.Find(source[start:segment.Stop]))
+	if n <= before+1 {
+		return nil
+	}
+	last.Segment.Stop = start
+	if last.Segment.IsEmpty() {
+		parent.RemoveChild(parent, last)
+	}
+	block.Advance(n - before)
+	link := ast.NewAutoLink(ast.AutoLinkURL, ast.NewTextSegment(text.NewSegment(start, start+n)))
+	if source[segment.Start] == '.' {
+		link.Protocol = []byte("http")
+	}
+	link.SetPos(start)
+	return link
+}
+
+// prefixLength tells how many bytes of a URL stand before the byte that woke the parser.
+func prefixLength(before, after []byte) int {
+	switch {
+	case bytes.HasPrefix(after, []byte("://")) && bytes.HasSuffix(before, []byte("https")):
+		return len("https")
+	case bytes.HasPrefix(after, []byte("://")) && bytes.HasSuffix(before, []byte("http")):
+		return len("http")
+	case len(after) > 0 && after[0] == '.' && bytes.HasSuffix(before, []byte("www")):
+		return len("www")
+	}
+	return 0
+}
+
+// trimURL returns the length of a URL without the punctuation that belongs to the sentence around it.
+func trimURL(u []byte) int {
+	open, closed := bytes.Count(u, []byte{'('}), bytes.Count(u, []byte{')'})
+	for n := len(u); n > 0; {
+		c, size := utf8.DecodeLastRune(u[:n])
+		switch {
+		case c == ')' && closed > open:
+			closed--
+		case c == '/' || c == ')' || c == '#' || c == '=' || c == '&' || c == '-' || c == '+' || c == '%' || c == '$' || c == ']' || c == '@':
+			return n
+		case c == ';':
+			if from := bytes.LastIndexByte(u[:n], '&'); from > 0 {
+				if _, length := entity(u[from:n]); length == n-from {
+					n = from
+					continue
+				}
+			}
+		case !unicode.IsPunct(c) && c != '~' && c != '*':
+			return n
+		}
+		n -= size
+	}
+	return 0
+}
