@@ -2,7 +2,6 @@ package content
 
 import (
 	"bytes"
-	"regexp"
 	"unicode"
 	"unicode/utf8"
 
@@ -11,11 +10,6 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
-
-// bareURL is what counts as a URL in running text. Any script may stand in it; full-width punctuation ends it, as
-// quotation marks and angle brackets do.
-var bareURL = regexp.MustCompile(`^(?:https?://[\pL\pN\[]|www\.[\pL\pN][\pL\pN-]*\.[\pL\pN])[^\s<>"\\^{|}` + "`" +
-	`\x{3000}-\x{303F}\x{FF00}-\x{FF0F}\x{FF1A}-\x{FF20}\x{2018}-\x{201F}]*`)
 
 // linkParser finds URLs in running text. The library's own asks at each word, which costs as much as all other parsing,
 // and knows neither hosts outside ASCII nor URLs behind quotation marks or other scripts. This one wakes at the colon of
@@ -41,7 +35,7 @@ func (linkParser) Parse(parent ast.Node, block text.Reader, pc parser.Context) a
 	if c, _ := utf8.DecodeLastRune(source[last.Segment.Start:start]); c < utf8.RuneSelf && util.IsAlphaNumeric(byte(c)) {
 		return nil // the end of a longer word
 	}
-	n := trimURL(bareURL.Find(source[start:segment.Stop]))
+	n := trimURL(bareURL(source[start:segment.Stop], before))
 	if n <= before+1 {
 		return nil
 	}
@@ -69,6 +63,38 @@ func prefixLength(before, after []byte) int {
 		return len("www")
 	}
 	return 0
+}
+
+// bareURL returns what of s can be a URL whose first bytes, up to n, are a scheme or www. Any script may stand in it;
+// full-width punctuation ends it, as quotation marks and angle brackets do.
+func bareURL(s []byte, n int) []byte {
+	i := n
+	for i < len(s) && (s[i] == ':' || s[i] == '/' || s[i] == '.') && i < n+3 {
+		i++
+	}
+	if first, _ := utf8.DecodeRune(s[i:]); !unicode.IsLetter(first) && !unicode.IsNumber(first) && first != '[' {
+		return nil
+	}
+	host := i
+	for i < len(s) {
+		if c := s[i]; c < utf8.RuneSelf {
+			if c <= ' ' || c == '<' || c == '>' || c == '"' || c == '\\' || c == '^' || c == '`' || (c >= '{' && c <= '}') {
+				break
+			}
+			i++
+			continue
+		}
+		c, size := utf8.DecodeRune(s[i:])
+		if unicode.IsSpace(c) || (c >= 0x2018 && c <= 0x201f) || (c >= 0x3000 && c <= 0x303f) ||
+			(c >= 0xff00 && c <= 0xff0f) || (c >= 0xff1a && c <= 0xff20) {
+			break
+		}
+		i += size
+	}
+	if n == len("www") && bytes.IndexByte(s[host:i], '.') < 1 {
+		return nil
+	}
+	return s[:i]
 }
 
 // trimURL returns the length of a URL without the punctuation that belongs to the sentence around it.

@@ -3,12 +3,14 @@ package content
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
 
 	"github.com/broadside-pub/broadside/pipeline"
+	"github.com/broadside-pub/broadside/providers"
 )
 
 // bodyReader turns a Markdown text into segments.
@@ -17,6 +19,9 @@ type bodyReader struct {
 	post *pipeline.Post
 	out  []pipeline.Segment
 	cur  pipeline.Segment // the segment that is being filled
+	// blocks and at are the current segment's; their memory serves each segment.
+	blocks []providers.Block
+	at     []pipeline.Pos
 }
 
 // body parses a Markdown text. override tells that it is a text: of the front matter, where no ::: block may stand.
@@ -31,7 +36,7 @@ func (p *Parser) body(post *pipeline.Post, s *source, r *report, wrapHint, overr
 		s.text = append(s.text[:len(s.text):len(s.text)], '\n') // the library forgets some closing lines at the end
 	}
 	doc := p.markdown.Parse(text.NewReader(s.text))
-	b := &bodyReader{converter: c, post: post}
+	b := &bodyReader{converter: c, post: post, out: make([]pipeline.Segment, 0, 8)}
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
 		if d, ok := n.(*directive); ok && d.role == opener && !override {
 			b.directive(d)
@@ -40,7 +45,7 @@ func (p *Parser) body(post *pipeline.Post, s *source, r *report, wrapHint, overr
 		b.add(n)
 	}
 	b.flush(pipeline.Segment{})
-	return pipeline.Body{Segments: b.out}
+	return pipeline.Body{Segments: slices.Clone(b.out)}
 }
 
 // add puts one block at the end of the current segment.
@@ -54,13 +59,17 @@ func (b *bodyReader) add(n ast.Node) {
 		b.cur.Media = append(b.cur.Media, images...)
 		return
 	}
+	b.show(n)
+}
+
+func (b *bodyReader) show(n ast.Node) {
 	block, ok := b.block(n)
 	if !ok {
 		return
 	}
 	b.place(n.Pos())
-	b.cur.Doc.Blocks = append(b.cur.Doc.Blocks, block)
-	b.cur.BlockPos = append(b.cur.BlockPos, b.pos(n.Pos()))
+	b.blocks = append(b.blocks, block)
+	b.at = append(b.at, b.pos(n.Pos()))
 }
 
 func (b *bodyReader) place(at int) {
@@ -71,7 +80,9 @@ func (b *bodyReader) place(at int) {
 
 // flush ends the current segment and begins one with next's audience.
 func (b *bodyReader) flush(next pipeline.Segment) {
-	if len(b.cur.Doc.Blocks) > 0 || len(b.cur.Media) > 0 {
+	if len(b.blocks) > 0 || len(b.cur.Media) > 0 {
+		b.cur.Doc.Blocks, b.cur.BlockPos = slices.Clone(b.blocks), slices.Clone(b.at)
+		b.blocks, b.at = b.blocks[:0], b.at[:0]
 		b.out = append(b.out, b.cur)
 	}
 	b.cur = pipeline.Segment{Only: next.Only, Not: next.Not, Instead: next.Instead}
@@ -82,7 +93,7 @@ func (b *bodyReader) thematicBreak(v *ast.ThematicBreak) {
 	line := b.lineAt(v.Pos())
 	mark := bytes.TrimSpace(line)
 	if len(mark) == 0 || mark[0] != '-' {
-		b.rule(v)
+		b.show(v)
 		return
 	}
 	at := b.pos(v.Pos())
@@ -106,14 +117,6 @@ func (b *bodyReader) thematicBreak(v *ast.ThematicBreak) {
 	b.out = append(b.out, pipeline.Segment{Break: true, Instead: audience.Instead, Pos: at})
 }
 
-func (b *bodyReader) rule(v *ast.ThematicBreak) {
-	if block, ok := b.block(v); ok {
-		b.place(v.Pos())
-		b.cur.Doc.Blocks = append(b.cur.Doc.Blocks, block)
-		b.cur.BlockPos = append(b.cur.BlockPos, b.pos(v.Pos()))
-	}
-}
-
 // blankAround tells whether the lines above and below the one at offset are blank. The ends of the text count as blank.
 func (b *bodyReader) blankAround(offset int) bool {
 	from := bytes.LastIndexByte(b.text[:offset], '\n') + 1
@@ -132,7 +135,7 @@ func (b *bodyReader) directive(d *directive) {
 		ok = false
 	}
 	if !ok {
-		b.blocks(d) // what is wrong inside is reported all the same
+		b.converter.blocks(d) // what is wrong inside is reported all the same
 		return
 	}
 	b.flush(audience)

@@ -28,6 +28,11 @@ type Loader struct {
 	// Settled tells that a file need not be read, and the id of its post: all its deliveries are settled and neither the
 	// file nor the configuration has changed since. It is asked only for files whose Sum is known; nil: read all.
 	Settled func(File) (id string, ok bool)
+	// Check is called once for each post that was read, by several goroutines at a time; its diagnostics join the others.
+	// A post may still turn out to share its id with another one.
+	Check func(*pipeline.Post) []pipeline.Diagnostic
+	// Release drops the bodies of posts after Check, for those who only want to know what is wrong.
+	Release bool
 	// Workers is how many files are parsed at a time; 0: one for each core.
 	Workers int
 }
@@ -40,11 +45,11 @@ func Load(ctx context.Context, fsys FS, cfg *pipeline.Config, infos map[string]p
 // loaded is one file on its way through a Loader.
 type loaded struct {
 	File
-	post *pipeline.Post // nil where the file was not parsed
-	id   string
-	list []pipeline.Diagnostic
-	// other files are read for their id only
-	other bool
+	post  *pipeline.Post // nil where the file was not parsed
+	id    string
+	list  []pipeline.Diagnostic
+	other bool // read for its id only
+	media []string
 }
 
 // Load reads the posts, or of them those at or below paths; each file is read and parsed once, on all cores. Ids are
@@ -67,7 +72,10 @@ func (l *Loader) Load(ctx context.Context, fsys FS, paths ...string) (Tree, []pi
 		}
 		work = append(work, f)
 	}
-	l.each(work, func(f *loaded) { f.read(ctx, fsys, p) })
+	l.each(work, func(f *loaded) {
+		f.read(ctx, fsys, p)
+		l.finish(f)
+	})
 	diagnostics := s.diagnostics
 	for i := range s.posts {
 		f := &s.posts[i]
@@ -77,9 +85,26 @@ func (l *Loader) Load(ctx context.Context, fsys FS, paths ...string) (Tree, []pi
 		}
 	}
 	diagnostics = append(diagnostics, duplicates(s.posts)...)
-	diagnostics = append(diagnostics, s.strays(tree)...)
+	diagnostics = append(diagnostics, s.strays(len(tree.Settled) > 0)...)
 	pipeline.SortDiagnostics(diagnostics)
 	return tree, diagnostics
+}
+
+// finish checks a post that was read.
+func (l *Loader) finish(f *loaded) {
+	if f.post == nil {
+		return
+	}
+	f.media = mediaOf(f.post)
+	if l.Check != nil {
+		f.list = append(f.list, l.Check(f.post)...)
+	}
+	if l.Release {
+		f.post.Body = pipeline.Body{}
+		for i := range f.post.Destinations {
+			f.post.Destinations[i].Text = nil
+		}
+	}
 }
 
 // each calls do for all files, several at a time.

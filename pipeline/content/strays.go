@@ -103,30 +103,41 @@ func isPost(name string) bool {
 	return (ext == ".md" || ext == ".markdown") && !hidden(name) && !strings.EqualFold(path.Base(name), "README.md")
 }
 
+// mediaOf lists the media files that a post shows anywhere.
+func mediaOf(p *pipeline.Post) []string {
+	var out []string
+	add := func(list []pipeline.MediaUse) {
+		for _, m := range list {
+			if m.Path != "" {
+				out = append(out, m.Path)
+			}
+		}
+	}
+	add(p.Media)
+	for _, seg := range p.Body.Segments {
+		add(seg.Media)
+	}
+	for _, d := range p.Destinations {
+		add(d.Media)
+		if d.Text != nil {
+			for _, seg := range d.Text.Segments {
+				add(seg.Media)
+			}
+		}
+	}
+	return out
+}
+
 // strays warns about files in the posts folders that are no posts and that no post shows. Only a look at all posts can
-// tell.
-func (s *selection) strays(tree Tree) []pipeline.Diagnostic {
-	if len(s.paths) > 0 || len(s.rest) == 0 || len(tree.Settled) > 0 {
+// tell: partly says that some were left out.
+func (s *selection) strays(partly bool) []pipeline.Diagnostic {
+	if partly || len(s.paths) > 0 || len(s.rest) == 0 {
 		return nil
 	}
 	used := map[string]bool{}
-	mark := func(list []pipeline.MediaUse) {
-		for _, m := range list {
-			used[m.Path] = true
-		}
-	}
-	for _, p := range tree.Posts {
-		mark(p.Media)
-		for _, seg := range p.Body.Segments {
-			mark(seg.Media)
-		}
-		for _, d := range p.Destinations {
-			mark(d.Media)
-			if d.Text != nil {
-				for _, seg := range d.Text.Segments {
-					mark(seg.Media)
-				}
-			}
+	for _, p := range s.posts {
+		for _, m := range p.media {
+			used[m] = true
 		}
 	}
 	r := &report{}

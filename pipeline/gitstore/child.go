@@ -57,6 +57,13 @@ func newGitCommand(bin string, env func(string) string) (*gitCommand, error) {
 	return g, nil
 }
 
+// with adds settings for some runs.
+func (g *gitCommand) with(items ...configItem) *gitCommand {
+	c := *g
+	c.config = append(append([]configItem{}, g.config...), items...)
+	return &c
+}
+
 // envConfig reads the settings that the environment passes to git.
 func envConfig(env func(string) string) []configItem {
 	n, err := strconv.Atoi(env("GIT_CONFIG_COUNT"))

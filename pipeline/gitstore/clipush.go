@@ -112,18 +112,18 @@ func (r *cliRemote) prepare(ctx context.Context, refs Refs, todo []Update) (*cli
 	return repo, nil
 }
 
-// isPartial tells whether a commit, or the fetched one that it was built on, is without blobs.
+// isPartial tells whether a commit, or the fetched one that it was built on, is here without blobs.
 func (r *cliRemote) isPartial(c Hash) bool {
-	for range 10000 {
-		r.objects.mu.RLock()
-		base, built := r.objects.built[c]
-		r.objects.mu.RUnlock()
-		if !built || base == "" {
-			break
+	for {
+		base, built := r.objects.builtOn(c)
+		switch {
+		case !built:
+			return r.partial[c]
+		case base == "":
+			return false
 		}
 		c = base
 	}
-	return r.partial[c]
 }
 
 // send runs git push once. lacks tells that the remote has no atomic updates, so that nothing was sent.
@@ -142,7 +142,14 @@ func (r *cliRemote) send(ctx context.Context, repo *cliRepo, todo []Update, atom
 	if err := ctx.Err(); err != nil {
 		return NotSent, "", context.Cause(ctx), false
 	}
-	stdout, err := repo.run(ctx, "", args...)
+	// on a connection that it uses again curl sends a request twice if that connection is cut, and the answer is then to
+	// the second copy, which finds the refs moved by the first
+	once := *repo
+	once.git = repo.git.with(
+		configItem{"http.version", "HTTP/1.1"},
+		configItem{"http." + r.target() + ".extraheader", "Connection: close"},
+	)
+	stdout, err := once.run(ctx, "", args...)
 	var ge *gitError
 	text := ""
 	if errors.As(err, &ge) {
@@ -152,8 +159,11 @@ func (r *cliRemote) send(ctx context.Context, repo *cliRepo, todo []Update, atom
 		return NotSent, "", err, true
 	}
 	out, message, err = judgePorcelain(stdout, text, todo, err)
-	if out == LostRace && strings.Contains(stdout, "[remote rejected]") {
-		out, err = r.settle(ctx, err, todo)
+	if out == LostRace && strings.Contains(stdout, "[remote rejected]") && r.addr.url != nil {
+		out, err = settleRace(ctx, err, todo, func(ctx context.Context) (map[string]Hash, error) {
+			refs, err := r.list(ctx)
+			return refs.Tips, err
+		})
 	}
 	return out, message, err, false
 }

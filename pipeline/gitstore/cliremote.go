@@ -33,8 +33,8 @@ type cliRemote struct {
 	turn     chan struct{}
 	closed   bool
 	noAtomic bool
-	// partial are the commits that are in trees only.
-	partial map[Hash]bool
+	// complete are the commits that were fetched into whole, partial those that are in trees only.
+	complete, partial map[Hash]bool
 }
 
 var _ Remote = (*cliRemote)(nil)
@@ -46,7 +46,7 @@ func (o *opener) openGit(ctx context.Context) (Remote, error) {
 	}
 	r := &cliRemote{
 		addr: o.addr, now: o.now, timeout: o.opt.Timeout, secrets: o.secrets, git: g, source: "the git command",
-		turn: make(chan struct{}, 1), partial: map[Hash]bool{},
+		turn: make(chan struct{}, 1), complete: map[Hash]bool{}, partial: map[Hash]bool{},
 	}
 	if err := o.forward(ctx, r); err != nil {
 		return nil, err
@@ -290,11 +290,10 @@ func (r *cliRemote) fetch(ctx context.Context, ref string, treesOnly bool) (*sna
 	if err := r.objects.checkComplete(tip, "", !treesOnly); err != nil {
 		return nil, fmt.Errorf("%w: the pack lacks an object: %w", ErrProtocol, err)
 	}
-	if treesOnly {
-		r.partial[tip] = true
-	} else {
-		delete(r.partial, tip)
+	if !treesOnly {
+		r.complete[tip] = true
 	}
+	r.partial[tip] = !r.complete[tip]
 	s, err := r.objects.snapshot(tip, !treesOnly)
 	if err != nil {
 		return nil, err

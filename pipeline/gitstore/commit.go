@@ -117,6 +117,12 @@ func encodeCommit(f ObjectFormat, c Commit, tree, parent Hash) ([]byte, error) {
 	if parent != "" {
 		fmt.Fprintf(&b, "parent %s\n", parent)
 	}
+	for _, also := range c.Also {
+		if !f.valid(also) {
+			return nil, fmt.Errorf("parent %q is not a full %s id", also, f)
+		}
+		fmt.Fprintf(&b, "parent %s\n", also)
+	}
 	who := fmt.Sprintf("%s <%s> %d %s", identText(c.Name), identText(c.Email), c.When.Unix(), c.When.Format("-0700"))
 	fmt.Fprintf(&b, "author %s\ncommitter %s\n", who, who)
 	head := b.Len()

@@ -67,10 +67,9 @@ func TestPushFaultsHaveTheirOutcome(t *testing.T) {
 		{at: gittest.PushRequest, fault: gittest.Status403, out: gitstore.AuthError, is: gitstore.ErrAuth, git: gitstore.Unknown},
 		{at: gittest.PushRequest, fault: gittest.Status413, out: gitstore.Rejected, is: gitstore.ErrRejected, git: gitstore.Unknown},
 		{at: gittest.PushRequest, fault: gittest.Status500, out: gitstore.Unknown, git: gitstore.Unknown},
-		// curl sends a request again when a connection that it uses again is cut
-		{at: gittest.PushRequest, fault: gittest.DropBefore, out: gitstore.Unknown, git: gitstore.Landed},
+		{at: gittest.PushRequest, fault: gittest.DropBefore, out: gitstore.Unknown, git: gitstore.Unknown},
 		{at: gittest.PushRequest, fault: gittest.EmptyNotRun, out: gitstore.Unknown, git: gitstore.Unknown},
-		{at: gittest.PushRequest, fault: gittest.DropAfter, out: gitstore.Unknown, landed: true, git: gitstore.Landed},
+		{at: gittest.PushRequest, fault: gittest.DropAfter, out: gitstore.Unknown, landed: true, git: gitstore.Unknown},
 		{at: gittest.PushRequest, fault: gittest.Truncate, out: gitstore.Unknown, landed: true, git: gitstore.Unknown},
 		{at: gittest.PushRequest, fault: gittest.Empty200, out: gitstore.Unknown, landed: true, git: gitstore.Unknown},
 		{at: gittest.PushRequest, fault: gittest.HTML200, out: gitstore.Unknown, landed: true, git: gitstore.Unknown},

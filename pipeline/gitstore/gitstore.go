@@ -75,6 +75,9 @@ type Change struct {
 type Commit struct {
 	Parent  Snapshot // nil for a root commit
 	Changes []Change
+	// Also are further parents; nothing of their trees is taken over. A ref at any parent moves to the commit without
+	// force. The remote must have them.
+	Also []Hash
 	// Message is written as it is; a missing final newline is added.
 	Message string
 	Name    string

@@ -164,9 +164,7 @@ func (o *Objects) NewSince(commit Hash, has func(Hash) bool) ([]Hash, error) {
 		}
 	}
 	for c := commit; !has(c); {
-		o.mu.RLock()
-		base, local := o.built[c]
-		o.mu.RUnlock()
+		base, local := o.builtOn(c)
 		if !local {
 			break // it was fetched, so the remote has it
 		}
@@ -190,6 +188,14 @@ func (o *Objects) NewSince(commit Hash, has func(Hash) bool) ([]Hash, error) {
 		c = base
 	}
 	return out, nil
+}
+
+// builtOn tells whether a commit was built here, and on which commit ("" for a root).
+func (o *Objects) builtOn(commit Hash) (base Hash, built bool) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	base, built = o.built[commit]
+	return base, built
 }
 
 // newInTree calls add for every object below tree that is not at the same path below old.

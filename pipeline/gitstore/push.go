@@ -149,8 +149,15 @@ func (r *goRemote) pushOnce(ctx context.Context, updates []Update, expect map[st
 	}
 	var said string
 	res.Outcome, said, res.Err = r.sendPush(ctx, conv, todo, body)
-	if res.Outcome == LostRace {
-		res.Outcome, res.Err = r.settle(ctx, res.Err, todo)
+	if _, overHTTP := r.wire.(*httpWire); overHTTP && res.Outcome == LostRace {
+		res.Outcome, res.Err = settleRace(ctx, res.Err, todo, func(ctx context.Context) (map[string]Hash, error) {
+			again, err := r.wire.open(ctx, uploadPack)
+			if err != nil {
+				return nil, err
+			}
+			defer again.close()
+			return again.advert().refs, nil
+		})
 	}
 	res.Message = clip(said, 2000)
 	if res.Outcome != Landed {

@@ -139,7 +139,6 @@ func FuzzReadAdvert(f *testing.F) {
 }
 
 func FuzzObjects(f *testing.F) {
-	o := NewObjects(SHA1)
 	f.Add([]byte("100644 a\x0012345678901234567890"), []byte("tree "+strings.Repeat("1", 40)+"\n\nm"))
 	f.Fuzz(func(t *testing.T, tree, commit []byte) {
 		if entries, err := parseTree(SHA1, tree); err == nil {
@@ -150,7 +149,8 @@ func FuzzObjects(f *testing.F) {
 			}
 		}
 		if _, err := parseCommit(SHA1, commit); err == nil {
-			if _, err := o.Snapshot(o.Put(KindCommit, commit)); err != nil {
+			o := NewObjects(SHA1)
+			if _, err := o.Snapshot(o.Put(KindCommit, bytes.Clone(commit))); err != nil {
 				t.Error(err)
 			}
 		}

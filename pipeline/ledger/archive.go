@@ -202,7 +202,7 @@ func appendDelivery(dst []byte, d *Delivery) []byte {
 		a.prepared = append(a.prepared, namedStep{step, p})
 	}
 	slices.SortFunc(a.prepared, func(x, y namedStep) int { return cmp.Compare(x.Step, y.Step) })
-	return appendRecord(dst, "delivery", &deliveryTable, &a)
+	return appendRecord(dst, "delivery", deliveryTable, &a)
 }
 
 // archived is one decoded line; exactly one member is set.
@@ -216,7 +216,7 @@ type archived struct {
 	extra      *ExtraCopy
 }
 
-func decodeArchived(line []byte, words map[string]string) (archived, error) {
+func decodeArchived(line []byte, words *words) (archived, error) {
 	s := scanner{b: line, words: words}
 	var out archived
 	if !s.take('{') {
@@ -228,20 +228,20 @@ func decodeArchived(line []byte, words map[string]string) (archived, error) {
 	}
 	switch string(name) {
 	case "through":
-		out.through, err = readOne(&s, &headerTable)
+		out.through, err = readOne(&s, headerTable)
 	case "delivery":
 		out.delivery, err = readDelivery(&s)
 	case "binding":
-		out.binding, err = readOne(&s, &bindingTable)
+		out.binding, err = readOne(&s, bindingTable)
 	case "hold":
-		out.hold, err = readOne(&s, &holdTable)
+		out.hold, err = readOne(&s, holdTable)
 	case "credential":
-		out.credential, err = readOne(&s, &credentialTable)
+		out.credential, err = readOne(&s, credentialTable)
 	case "tip":
-		out.tip, err = readOne(&s, &tipTable)
+		out.tip, err = readOne(&s, tipTable)
 	case "extra":
 		var x *archivedExtra
-		if x, err = readOne(&s, &extraTable); err == nil {
+		if x, err = readOne(&s, extraTable); err == nil {
 			x.Delivery = pipeline.DeliveryID{Post: x.post, Target: pipeline.Target(x.target)}
 			out.extra = &x.ExtraCopy
 		}

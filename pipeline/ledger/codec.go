@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 	"unicode/utf8"
 )
@@ -124,18 +126,17 @@ func normal(e Event) Event {
 // unknown kinds (*UnknownKindError), unknown, misplaced, missing or doubled fields, other versions (*VersionError), lines
 // over MaxLine, values nested deeper than MaxNesting, and a last line without its end. Errors are *LineError.
 func Decode(data []byte) ([]Event, error) {
-	return decodeFile(data, map[string]string{})
+	return decodeFile(data, newWords(), nil)
 }
 
-func decodeFile(data []byte, words map[string]string) ([]Event, error) {
-	var out []Event
+// decodeFile is Decode into the room of into.
+func decodeFile(data []byte, words *words, into []Event) ([]Event, error) {
+	out := slices.Grow(into[:0], bytes.Count(data, []byte{'\n'}))
 	for n := 1; len(data) > 0; n++ {
 		line, rest, err := cutLine(data)
 		if err == nil {
-			var e Event
-			if e, err = decodeLine(line, words); err == nil {
-				out = append(out, e)
-			}
+			out = append(out, Event{})
+			err = decodeLine(line, words, &out[len(out)-1])
 		}
 		if err != nil {
 			return nil, &LineError{Line: n, Err: err}
@@ -156,37 +157,30 @@ func cutLine(data []byte) (line, rest []byte, err error) {
 	return line, rest, nil
 }
 
-func decodeLine(line []byte, words map[string]string) (Event, error) {
+// decodeLine reads one line into e, which is zero; after an error e is undefined.
+func decodeLine(line []byte, words *words, e *Event) error {
 	if !utf8.Valid(line) {
-		return Event{}, errors.New("not valid UTF-8")
+		return errors.New("not valid UTF-8")
 	}
 	s := scanner{b: line, words: words}
-	var e Event
-	present, err := eventTable.read(&s, &e)
+	present, err := eventTable.read(&s, e)
 	unknown, ok := err.(*unknownError) //nolint:errorlint // inside a nested value it is wrapped, and final
 	if err != nil && !ok {
-		return Event{}, err
+		return err
 	}
 	if s.space(); s.i != len(line) {
-		return Event{}, errSyntax
+		return errSyntax
 	}
-	if _, ok := kindFields[e.Kind]; !ok {
-		return Event{}, &UnknownKindError{Kind: clip(string(e.Kind), 64)}
+	if _, ok := kindMasks[e.Kind]; !ok {
+		return &UnknownKindError{Kind: clip(string(e.Kind), 64)}
 	}
 	if e.V != FormatVersion {
-		return Event{}, &VersionError{Found: fmt.Sprint(e.V)}
+		return &VersionError{Found: strconv.Itoa(e.V)}
 	}
 	if unknown != nil {
-		return Event{}, &FieldError{e.Kind, unknown.name, "is not known"}
+		return &FieldError{e.Kind, unknown.name, "is not known"}
 	}
-	if err := validate(&e, present); err != nil {
-		return Event{}, err
-	}
-	// What is empty is left out, so that each event has one form only.
-	if odd := present &^ presence(&e); odd != 0 {
-		return Event{}, &FieldError{e.Kind, eventTable.first(odd), "is empty"}
-	}
-	return e, nil
+	return validate(e, present)
 }
 
 // MarshalJSON writes e as its line.
@@ -200,7 +194,8 @@ func (e Event) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads e as Decode does.
 func (e *Event) UnmarshalJSON(b []byte) error {
-	d, err := decodeLine(bytes.TrimSpace(bytes.ReplaceAll(b, []byte{'\n'}, []byte{' '})), nil)
+	var d Event
+	err := decodeLine(bytes.TrimSpace(bytes.ReplaceAll(b, []byte{'\n'}, []byte{' '})), nil, &d)
 	if err == nil {
 		*e = d
 	}

@@ -96,7 +96,7 @@ func (s *State) archiveHomes(months []*archiveFile, now time.Time) (keep, rewrit
 
 func (s *State) monthData(ids []pipeline.DeliveryID) []byte {
 	slices.SortFunc(ids, compareIDs)
-	data := appendRecord(nil, "through", &headerTable, &header{Number: s.Number, V: FormatVersion})
+	data := appendRecord(nil, "through", headerTable, &header{Number: s.Number, V: FormatVersion})
 	for _, id := range ids {
 		data = appendDelivery(data, s.Deliveries[id])
 	}
@@ -104,20 +104,20 @@ func (s *State) monthData(ids []pipeline.DeliveryID) []byte {
 }
 
 func (s *State) openData(head header, settled map[pipeline.DeliveryID]bool) []byte {
-	data := appendRecord(nil, "through", &headerTable, &head)
-	data = appendRecord(data, "binding", &bindingTable, &s.Binding)
-	data = appendRecord(data, "tip", &tipTable, &s.Tip)
+	data := appendRecord(nil, "through", headerTable, &head)
+	data = appendRecord(data, "binding", bindingTable, &s.Binding)
+	data = appendRecord(data, "tip", tipTable, &s.Tip)
 	for _, k := range slices.Sorted(maps.Keys(s.Holds)) {
 		h := s.Holds[k]
-		data = appendRecord(data, "hold", &holdTable, &h)
+		data = appendRecord(data, "hold", holdTable, &h)
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.Credentials)) {
 		c := s.Credentials[k]
-		data = appendRecord(data, "credential", &credentialTable, &c)
+		data = appendRecord(data, "credential", credentialTable, &c)
 	}
 	for i := range s.Extra {
 		x := archivedExtra{ExtraCopy: s.Extra[i], post: s.Extra[i].Delivery.Post, target: string(s.Extra[i].Delivery.Target)}
-		data = appendRecord(data, "extra", &extraTable, &x)
+		data = appendRecord(data, "extra", extraTable, &x)
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(s.Deliveries), compareIDs) {
 		if !settled[id] {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math/bits"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -103,6 +104,21 @@ type masks struct{ required, allowed uint64 }
 
 var kindMasks = makeMasks()
 
+// eventForms has the form of each text column of eventTable.
+var eventForms = makeForms()
+
+func makeForms() []*form {
+	out := make([]*form, len(eventTable.fields))
+	for i, c := range eventTable.fields {
+		if f, ok := forms[c.name]; ok {
+			out[i] = &f
+		} else if _, text := c.at(&Event{}).(*string); text {
+			panic("ledger: text field without a form: " + c.name)
+		}
+	}
+	return out
+}
+
 func makeMasks() map[Kind]masks {
 	out := make(map[Kind]masks, len(kindFields))
 	for _, k := range Kinds() {
@@ -132,58 +148,55 @@ func validate(e *Event, present uint64) error {
 	if odd := present &^ m.allowed; odd != 0 {
 		return &FieldError{e.Kind, eventTable.first(odd), "does not belong to this kind"}
 	}
-	for i := range eventTable.fields {
+	for left := present; left != 0; left &= left - 1 {
+		i := bits.TrailingZeros64(left)
 		f := &eventTable.fields[i]
-		if present&(1<<i) == 0 {
-			continue
+		p := f.at(e)
+		// What is empty is left out, so that each event has one form only.
+		if isZero(p) && zeroable&m.required&(1<<i) == 0 {
+			return &FieldError{e.Kind, f.name, "is empty"}
 		}
-		if err := checkForm(e, f.name, f.at(e)); err != nil {
-			return err
+		if why := checkForm(eventForms[i], p); why != "" {
+			return &FieldError{e.Kind, f.name, why}
 		}
 	}
 	if missing := m.required &^ present; missing != 0 {
 		return &FieldError{e.Kind, eventTable.first(missing), "is missing"}
 	}
-	return nil
+	return checkParts(e)
 }
 
-func checkForm(e *Event, name string, p any) error {
-	bad := func(why string) error { return &FieldError{e.Kind, name, why} }
+// checkForm says what is wrong with the value at p; "" for nothing.
+func checkForm(f *form, p any) string {
 	switch v := p.(type) {
 	case *string:
-		f, ok := forms[name]
 		switch {
-		case !ok:
-			return bad("has no form")
 		case len(*v) > f.max:
-			return bad("is too long")
-		case *v == "":
-			return bad("is empty")
+			return "is too long"
 		case !f.valid(*v):
-			return bad("has the wrong form: " + strconv.Quote(clip(*v, 80)))
+			return "has the wrong form: " + strconv.Quote(clip(*v, 80))
 		}
 	case *int:
 		if *v < 0 || *v > maxCount {
-			return bad("is out of range")
+			return "is out of range"
 		}
 	case *time.Time:
 		if !validInstant(*v) {
-			return bad("is not a time between 1970 and 9999")
+			return "is not a time between 1970 and 9999"
 		}
 	case *[]string:
 		for _, t := range *v {
 			if t == "" || len(t) > 128 || !plain(t) {
-				return bad("holds a bad entry")
+				return "holds a bad entry"
 			}
 		}
-	case *[]ClaimPart:
-		return checkParts(e, *v)
 	}
-	return nil
+	return ""
 }
 
-func checkParts(e *Event, parts []ClaimPart) error {
-	if len(parts) == 0 && e.Purpose != PurposeRetract {
+func checkParts(e *Event) error {
+	parts := e.Parts
+	if e.Kind == Claimed && len(parts) == 0 && e.Purpose != PurposeRetract {
 		return &FieldError{e.Kind, "parts", "is empty"}
 	}
 	if len(parts) > 1000 {

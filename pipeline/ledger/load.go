@@ -142,25 +142,47 @@ func (s *State) foldFiles(files Files, list []EventFile) error {
 			return &GapError{Want: s.Number + 1 + i, Got: f.Number, Path: f.Path}
 		}
 	}
-	data := make([][]byte, len(list))
-	for i, f := range list {
-		b, err := files.Read(f.Path)
-		if err != nil {
-			return fmt.Errorf("ledger: read %s: %w", f.Path, err)
-		}
-		data[i] = b
+	// Files are decoded by several goroutines, a few ahead of the fold, whose room is used again.
+	const ahead = 16
+	type slot struct {
+		data   []byte
+		events []Event
+		err    error
+		ready  chan struct{}
 	}
-	decoded := make([][]Event, len(list))
-	errs := make([]error, len(list))
-	parallel(len(list), func(words map[string]string, i int) {
-		decoded[i], errs[i] = decodeFile(data[i], words)
-	})
-	for i, f := range list {
-		if errs[i] != nil {
-			return inFile(f.Path, errs[i])
+	slots := make([]slot, ahead)
+	work := make(chan *slot, ahead)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(work)
+	for range min(runtime.GOMAXPROCS(0), len(list)) {
+		wg.Go(func() {
+			words := newWords()
+			for sl := range work {
+				sl.events, sl.err = decodeFile(sl.data, words, sl.events)
+				close(sl.ready)
+			}
+		})
+	}
+	for i := range len(list) + ahead {
+		sl := &slots[i%ahead]
+		if done := i - ahead; done >= 0 && done < len(list) {
+			<-sl.ready
+			if sl.err != nil {
+				return inFile(list[done].Path, sl.err)
+			}
+			if err := s.foldFile(list[done], sl.events); err != nil {
+				return err
+			}
+			clear(sl.events)
 		}
-		if err := s.foldFile(f, decoded[i]); err != nil {
-			return err
+		if i < len(list) {
+			var err error
+			if sl.data, err = files.Read(list[i].Path); err != nil {
+				return fmt.Errorf("ledger: read %s: %w", list[i].Path, err)
+			}
+			sl.ready = make(chan struct{})
+			work <- sl
 		}
 	}
 	return nil
@@ -201,13 +223,13 @@ func inFile(path string, err error) error {
 	return &LineError{Path: path, Err: err}
 }
 
-// parallel calls work for each index, on all cores; words is one map per goroutine.
-func parallel(n int, work func(words map[string]string, i int)) {
+// parallel calls work for each index, on all cores, with words of each goroutine's own.
+func parallel(n int, work func(words *words, i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), n) {
 		wg.Go(func() {
-			words := map[string]string{}
+			words := newWords()
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= n {
@@ -274,7 +296,7 @@ func decodeArchive(p string, data []byte) (*archiveFile, error) {
 	}
 	f := &archiveFile{path: p, records: make([]archived, len(lines))}
 	errs := make([]error, len(lines))
-	parallel((len(lines)+archiveChunk-1)/archiveChunk, func(words map[string]string, c int) {
+	parallel((len(lines)+archiveChunk-1)/archiveChunk, func(words *words, c int) {
 		for i := c * archiveChunk; i < min((c+1)*archiveChunk, len(lines)); i++ {
 			f.records[i], errs[i] = decodeArchived(lines[i], words)
 		}

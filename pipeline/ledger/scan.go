@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"hash/maphash"
 	"strconv"
 	"time"
 	"unicode/utf16"
@@ -30,7 +31,27 @@ type scanner struct {
 	b []byte
 	i int
 	// words holds strings that come again and again, so that each is allocated once.
-	words map[string]string
+	words *words
+}
+
+// words remembers strings lately read. Most of a ledger's strings come again and again (targets, runs, kinds), so that
+// each then is allocated once; the others only pass through.
+type words struct {
+	seed  maphash.Seed
+	slots [1024]string
+}
+
+func newWords() *words { return &words{seed: maphash.MakeSeed()} }
+
+func (w *words) of(in []byte) string {
+	if w == nil || len(in) > 128 {
+		return string(in)
+	}
+	slot := &w.slots[maphash.Bytes(w.seed, in)%uint64(len(w.slots))]
+	if *slot != string(in) {
+		*slot = string(in)
+	}
+	return *slot
 }
 
 func (s *scanner) space() {
@@ -92,14 +113,7 @@ func (s *scanner) text() (string, error) {
 			return "", err
 		}
 	}
-	if w, ok := s.words[string(in)]; ok {
-		return w, nil
-	}
-	w := string(in)
-	if s.words != nil && len(in) <= 128 && len(s.words) < 50_000 {
-		s.words[w] = w
-	}
-	return w, nil
+	return s.words.of(in), nil
 }
 
 func unescape(in []byte) ([]byte, error) {

@@ -21,17 +21,42 @@ type column[T any] struct {
 type table[T any] struct {
 	fields []column[T]
 	index  map[string]int
+	slots  [256]uint8 // hash of a name to its column + 1; a taken slot is passed over
 }
 
-func newTable[T any](cols ...column[T]) table[T] {
-	t := table[T]{fields: cols, index: make(map[string]int, len(cols))}
+func newTable[T any](cols ...column[T]) *table[T] {
+	t := &table[T]{fields: cols, index: make(map[string]int, len(cols))}
 	for i, c := range cols {
 		if i > 0 && cols[i-1].name >= c.name || i >= 64 {
 			panic("ledger: columns must be sorted and at most 64: " + c.name)
 		}
 		t.index[c.name] = i
+		h := nameHash([]byte(c.name))
+		for t.slots[h] != 0 {
+			h++
+		}
+		t.slots[h] = uint8(i + 1)
 	}
 	return t
+}
+
+// nameHash spreads the names of columns; it need not be good, only fast.
+func nameHash(name []byte) uint8 {
+	n := len(name)
+	if n == 0 {
+		return 0
+	}
+	return uint8(n)*37 + name[0]*11 + name[n-1]*5 + name[n/2]
+}
+
+// find returns the column of a name, or -1.
+func (t *table[T]) find(name []byte) int {
+	for h := nameHash(name); t.slots[h] != 0; h++ {
+		if i := int(t.slots[h] - 1); t.fields[i].name == string(name) {
+			return i
+		}
+	}
+	return -1
 }
 
 func (t *table[T]) bits(names ...string) uint64 {
@@ -74,9 +99,9 @@ func (t *table[T]) read(s *scanner, v *T) (present uint64, err error) {
 		if !s.take(':') {
 			return 0, errSyntax
 		}
-		i, ok := t.index[string(k)]
+		i := t.find(k)
 		switch {
-		case !ok:
+		case i < 0:
 			unknown = &unknownError{clip(string(k), 64)}
 			if err := s.skip(0); err != nil {
 				return 0, err
@@ -113,15 +138,15 @@ func readValue(s *scanner, p any) (err error) {
 	case *[]string:
 		err = readList(s, p, func(t *string) error { return readValue(s, t) })
 	case *[]ClaimPart:
-		err = readRecords(s, &partTable, p)
+		err = readRecords(s, partTable, p)
 	case *[]Attempt:
-		err = readRecords(s, &attemptTable, p)
+		err = readRecords(s, attemptTable, p)
 	case *[]PartReceipt:
-		err = readRecords(s, &receiptTable, p)
+		err = readRecords(s, receiptTable, p)
 	case *[]namedStep:
-		err = readRecords(s, &stepTable, p)
+		err = readRecords(s, stepTable, p)
 	case *[]fileDigest:
-		err = readRecords(s, &digestTable, p)
+		err = readRecords(s, digestTable, p)
 	case *PartReceipt:
 		_, err = receiptTable.read(s, p)
 	default:
@@ -197,15 +222,15 @@ func writeValue(dst []byte, p any) []byte {
 	case *[]string:
 		return writeList(dst, *p, func(dst []byte, t *string) []byte { return appendText(dst, *t) })
 	case *[]ClaimPart:
-		return writeRecords(dst, &partTable, *p)
+		return writeRecords(dst, partTable, *p)
 	case *[]Attempt:
-		return writeRecords(dst, &attemptTable, *p)
+		return writeRecords(dst, attemptTable, *p)
 	case *[]PartReceipt:
-		return writeRecords(dst, &receiptTable, *p)
+		return writeRecords(dst, receiptTable, *p)
 	case *[]namedStep:
-		return writeRecords(dst, &stepTable, *p)
+		return writeRecords(dst, stepTable, *p)
 	case *[]fileDigest:
-		return writeRecords(dst, &digestTable, *p)
+		return writeRecords(dst, digestTable, *p)
 	case *PartReceipt:
 		return receiptTable.write(dst, p, 0)
 	}

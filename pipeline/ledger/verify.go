@@ -116,7 +116,7 @@ func (r *Report) verifyPaths(files Files) ([]EventFile, error) {
 
 func (r *Report) verifyFile(path string, data []byte) {
 	var kinds []Event
-	words := map[string]string{}
+	words := newWords()
 	for n := 1; len(data) > 0; n++ {
 		line, rest, err := cutLine(data)
 		if err != nil {
@@ -124,8 +124,8 @@ func (r *Report) verifyFile(path string, data []byte) {
 			return
 		}
 		data = rest
-		e, err := decodeLine(line, words)
-		if err == nil {
+		var e Event
+		if err = decodeLine(line, words, &e); err == nil {
 			kinds = append(kinds, e)
 			if err = r.State.fold(&e); err == nil {
 				r.Events++

@@ -34,7 +34,10 @@ func (r *run) look(ctx context.Context, refs gitstore.Refs) error {
 	if snap == nil {
 		return fmt.Errorf("%s has no branch %s to publish from", r.opt.Remote.URL(), r.opt.Branch)
 	}
-	t := newTree(ctx, r.opt.Remote, snap, r.opt.Local)
+	t, err := newTree(ctx, r.opt.Remote, snap, r.opt.Local)
+	if err != nil {
+		return err
+	}
 	if old != nil {
 		t.blobs = old.blobs
 		old.Close()
@@ -115,7 +118,7 @@ func settledPaths(s *ledger.State, config string, t *tree, now time.Time) map[st
 		if open[path] {
 			continue
 		}
-		if e, ok, err := t.snap.Entry(path); err == nil && ok && string(e.Blob) == b {
+		if e, ok := t.entry(path); ok && string(e.Blob) == b {
 			out[path] = true
 		}
 	}

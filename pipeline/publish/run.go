@@ -275,8 +275,8 @@ func (r *run) checkClock() error {
 func (r *run) facts(ctx context.Context) Facts {
 	t := r.content()
 	blob := func(path string) string {
-		e, ok, err := t.snap.Entry(path)
-		if err != nil || !ok {
+		e, ok := t.entry(path)
+		if !ok {
 			return ""
 		}
 		return string(e.Blob)
@@ -312,8 +312,8 @@ func (r *run) inTime(ctx context.Context, it *compose.Item, by time.Time) bool {
 	if when, ok := committed(t.snap.Raw()); ok && !when.After(by) {
 		return true
 	}
-	e, ok, err := t.snap.Entry(it.Post.Path)
-	if err != nil || !ok {
+	e, ok := t.entry(it.Post.Path)
+	if !ok {
 		return false
 	}
 	const changes = 50

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -26,18 +27,45 @@ type tree struct {
 	root   *os.Root // nil without a checkout
 	hidden map[string]bool
 
+	// all lists every file once: looking paths up in trees one by one would read the same trees again for each.
+	all    []gitstore.Entry
+	byPath map[string]gitstore.Entry
+
 	mu    sync.Mutex
 	blobs map[gitstore.Hash][]byte
 }
 
-func newTree(ctx context.Context, remote gitstore.Remote, snap gitstore.Snapshot, local string) *tree {
-	t := &tree{ctx: ctx, remote: remote, snap: snap, blobs: map[gitstore.Hash][]byte{}}
+func newTree(ctx context.Context, remote gitstore.Remote, snap gitstore.Snapshot, local string) (*tree, error) {
+	all, err := snap.Entries("")
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the content: %w", err)
+	}
+	t := &tree{ctx: ctx, remote: remote, snap: snap, blobs: map[gitstore.Hash][]byte{}, all: all, byPath: make(map[string]gitstore.Entry, len(all))}
+	for _, e := range all {
+		t.byPath[e.Path] = e
+	}
 	if local != "" {
 		if r, err := os.OpenRoot(local); err == nil {
 			t.root = r
 		}
 	}
-	return t
+	return t, nil
+}
+
+// below returns the files whose path begins with prefix.
+func (t *tree) below(prefix string) []gitstore.Entry {
+	i := sort.Search(len(t.all), func(i int) bool { return t.all[i].Path >= prefix })
+	j := i
+	for j < len(t.all) && strings.HasPrefix(t.all[j].Path, prefix) {
+		j++
+	}
+	return t.all[i:j]
+}
+
+// entry finds one file.
+func (t *tree) entry(path string) (gitstore.Entry, bool) {
+	e, ok := t.byPath[path]
+	return e, ok
 }
 
 func (t *tree) Close() {
@@ -48,10 +76,7 @@ func (t *tree) Close() {
 
 // List returns the files below prefix, but for the hidden ones.
 func (t *tree) List(prefix string) ([]content.File, error) {
-	es, err := t.snap.Entries(dirPrefix(prefix))
-	if err != nil {
-		return nil, err
-	}
+	es := t.below(dirPrefix(prefix))
 	out := make([]content.File, 0, len(es))
 	for _, e := range es {
 		if t.hidden[e.Path] || e.Mode == gitstore.ModeSubmodule {
@@ -72,10 +97,7 @@ func dirPrefix(p string) string {
 
 // Read returns one file's bytes at the content tip. A missing file is an error that is fs.ErrNotExist.
 func (t *tree) Read(path string) ([]byte, error) {
-	e, ok, err := t.snap.Entry(path)
-	if err != nil {
-		return nil, err
-	}
+	e, ok := t.entry(path)
 	if !ok {
 		return nil, fmt.Errorf("%s: %w", path, os.ErrNotExist)
 	}
@@ -105,11 +127,7 @@ func (t *tree) blob(e gitstore.Entry) ([]byte, error) {
 func (t *tree) prefetch(prefixes ...string) error {
 	var want []gitstore.Hash
 	for _, p := range prefixes {
-		es, err := t.snap.Entries(p)
-		if err != nil {
-			return err
-		}
-		for _, e := range es {
+		for _, e := range t.below(p) {
 			if t.hidden[e.Path] || e.Mode == gitstore.ModeSubmodule || e.Mode == gitstore.ModeSymlink || !strings.HasSuffix(e.Path, ".md") && !strings.HasSuffix(e.Path, ".age") {
 				continue
 			}

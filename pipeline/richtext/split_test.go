@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 	"github.com/google/go-cmp/cmp"
@@ -296,7 +297,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add(" \u00a0 a\n\nb \u2028c", "", "\n\n", uint8(1))
 	f.Add("🇩🇪🇫🇷🇮🇹 e\u0301\u0301\u0301", "@", "", uint8(2))
 	f.Fuzz(func(t *testing.T, a, b, c string, n uint8) {
-		if len(a)+len(b)+len(c) > 4096 {
+		if len(a)+len(b)+len(c) > 4096 || !utf8.ValidString(a+b+c) || !utf8.ValidString(a) || !utf8.ValidString(b) {
 			return
 		}
 		d := doc(

@@ -3,6 +3,7 @@ package mastodon
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -40,8 +41,12 @@ func (p *Provider) me(ctx context.Context, op string) (*account, error) {
 		a := &account{}
 		r := api.Request{Op: op, Path: "/api/v1/accounts/verify_credentials"}
 		resp, err := p.call(ctx, r, a)
-		if err != nil {
-			return nil, err
+		if e := providers.AsError(err); e != nil {
+			// A token that stands for no user: Mastodon's answer to an application's own, snac's to any it does not know.
+			if e.Status == http.StatusUnprocessableEntity {
+				e.Kind = providers.Unauthorized
+			}
+			return nil, e
 		}
 		if !api.ValidID(a.ID) {
 			return nil, p.client.Unusable(r, resp, "the answer names no account")

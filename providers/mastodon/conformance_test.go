@@ -3,7 +3,6 @@ package mastodon_test
 import (
 	"errors"
 	"net/http"
-	"os"
 	"testing"
 	"time"
 
@@ -27,7 +26,7 @@ func harness(t *testing.T, o mastodontest.Options) providertest.Harness {
 	}
 	// With the description at hand every request of the suite is held against it; that it is at hand is another test's
 	// business.
-	d, err := loadDescription(os.Getenv(specsEnv))
+	d, err := loadDescription()
 	switch {
 	case err == nil:
 		h.CheckRequest = func(r *http.Request, body []byte) error { return d.checkRequest(r, body) }

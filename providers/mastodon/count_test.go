@@ -66,7 +66,7 @@ func TestLengthFollowsMastodonsRule(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := Length(c.warning, c.status, 23); got != c.want {
+			if got := length(c.warning, c.status, 23); got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)
 			}
 		})
@@ -76,10 +76,10 @@ func TestLengthFollowsMastodonsRule(t *testing.T) {
 func TestLengthLeavesLinksWhereTheServerGivesNoLength(t *testing.T) {
 	t.Parallel()
 	const s = "https://example.com/abc @alice@example.com"
-	if got := Length("", s, 0); got != 23+7 {
+	if got := length("", s, 0); got != 23+7 {
 		t.Errorf("got %d", got)
 	}
-	if got := Length("", s, 5); got != 5+7 {
+	if got := length("", s, 5); got != 5+7 {
 		t.Errorf("got %d", got)
 	}
 }
@@ -93,7 +93,7 @@ func FuzzLengthIsSoundForAnyText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, urlLength int) {
 		urlLength = max(0, min(urlLength, 100))
-		got := Length("", s, urlLength)
+		got := length("", s, urlLength)
 		if got < 0 {
 			t.Fatalf("%q counts %d", s, got)
 		}

@@ -71,7 +71,7 @@ func (e *partEncoder) encode() providers.EncodedPart {
 	if body == "" && len(e.part.Media) == 0 {
 		e.fail("empty_part", "the part has neither text nor media", "write something, or remove the part")
 	}
-	n := Length(e.o.warning, body, e.limits.URLLength)
+	n := length(e.o.warning, body, e.limits.URLLength)
 	if n > e.limits.Text {
 		e.fail("too_long", fmt.Sprintf("%d of at most %d characters", n, e.limits.Text),
 			"shorten it, break it into parts with ---, or set thread: auto; a content warning counts too")
@@ -181,28 +181,6 @@ func checkTwice(parts []providers.DraftPart) []providers.Problem {
 	return out
 }
 
-// checkPoll holds the poll against the instance's limits.
-func checkPoll(o options, l providers.Limits) []providers.Problem {
-	if o.poll == nil {
-		return nil
-	}
-	var out []providers.Problem
-	fail := func(code, message string) {
-		out = append(out, providers.Problem{
-			Code: code, Error: true, Part: 0, Setting: settingPoll, Message: message, Hint: "shorten the poll",
-		})
-	}
-	if n := len(o.poll.Options); l.PollOptions > 0 && n > l.PollOptions {
-		fail("poll_options", fmt.Sprintf("the poll has %d of at most %d options", n, l.PollOptions))
-	}
-	for _, option := range o.poll.Options {
-		if n := text.Graphemes(option); l.PollOption > 0 && n > l.PollOption {
-			fail("poll_options", fmt.Sprintf("the option %q has %d of at most %d characters", option, n, l.PollOption))
-		}
-	}
-	return out
-}
-
 // focus writes a focal point as Mastodon takes it, "" for the centre.
 func focus(m providers.Media) string {
 	if m.Focus == nil {
@@ -236,19 +214,6 @@ func (e *partEncoder) shown(p payload) []providers.Shown {
 		add("poll", fmt.Sprintf("%s (%s, open for %s)", strings.Join(p.Poll.Options, " / "), kind, duration(p.Poll.ExpiresIn)))
 	}
 	return out
-}
-
-// duration writes seconds in the largest unit that holds them exactly.
-func duration(seconds int64) string {
-	for _, u := range []struct {
-		name string
-		size int64
-	}{{"d", 86400}, {"h", 3600}, {"m", 60}} {
-		if seconds%u.size == 0 {
-			return strconv.FormatInt(seconds/u.size, 10) + u.name
-		}
-	}
-	return strconv.FormatInt(seconds, 10) + "s"
 }
 
 // seal implements Info.Seal: each medium's digest becomes the id of its upload.

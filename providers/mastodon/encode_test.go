@@ -34,10 +34,14 @@ func TestEncodeWritesWhatAReaderSees(t *testing.T) {
 	doc := providers.Doc{Blocks: []providers.Block{
 		{Kind: providers.Heading, Level: 2, Spans: []providers.Span{{Text: "News"}}},
 		{Kind: providers.Paragraph, Spans: []providers.Span{
-			{Text: "Version 1.0", Style: providers.Bold}, {Text: " is out, thanks to "},
-			{Kind: providers.Mention, Text: "@alice", Handle: "alice@hachyderm.io"}, {Text: ". "},
-			{Text: "Read the notes", URL: "https://example.com/1.0"}, {Text: "; "},
-			{Text: "https://example.com/", URL: "https://example.com/"}, {Kind: providers.LineBreak},
+			{Text: "Version 1.0", Style: providers.Bold},
+			{Text: " is out, thanks to "},
+			{Kind: providers.Mention, Text: "@alice", Handle: "alice@hachyderm.io"},
+			{Text: ". "},
+			{Text: "Read the notes", URL: "https://example.com/1.0"},
+			{Text: "; "},
+			{Text: "https://example.com/", URL: "https://example.com/"},
+			{Kind: providers.LineBreak},
 			{Kind: providers.Hashtag, Text: "#golang", Handle: "golang"},
 		}},
 		{Kind: providers.Quote, Blocks: []providers.Block{{Kind: providers.List, Items: [][]providers.Block{

@@ -38,7 +38,7 @@ func TestUploadWaitsUntilTheServerIsDone(t *testing.T) {
 		if took := time.Since(began); took != 1*time.Second+2*time.Second+4*time.Second+8*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if d := h.Expires.Sub(time.Now()); d != 20*time.Hour || h.ID == "" || h.Warning != "" {
+		if d := time.Until(h.Expires); d != 20*time.Hour || h.ID == "" || h.Warning != "" {
 			t.Errorf("got %+v, which expires in %v", h, d)
 		}
 		for _, want := range []string{`name="description"`, "A chart", `name="focus"`, "-0.5,1", `filename="picture.png"`, "Content-Type: image/png"} {
@@ -85,7 +85,7 @@ func TestUploadSaysWhatTheServerMakesOfIt(t *testing.T) {
 		wantError(t, err, providers.Invalid, "it is gone")
 		m.Open = nil
 		_, err = w.adapter().Upload.Upload(t.Context(), m)
-		if e := wantError(t, err, providers.Invalid); e.Reach != providers.NotSent {
+		if e := errorOf(t, err, providers.Invalid); e.Reach != providers.NotSent {
 			t.Errorf("reach %s", e.Reach)
 		}
 		w.answer[uploads] = answering(200, nil, `{"id":"","type":"image"}`)

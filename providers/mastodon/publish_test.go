@@ -72,7 +72,7 @@ func TestThreadKeepsVisibilityAndWarning(t *testing.T) {
 	_, err = able.Reply.Reply(t.Context(), ms[1], providers.Thread{Parent: providers.Receipt{ID: "4711"}})
 	wantError(t, err, providers.NotFound, "trying to reply to")
 	_, err = able.Reply.Reply(t.Context(), ms[1], providers.Thread{})
-	if e := wantError(t, err, providers.Invalid); e.Reach != providers.NotSent {
+	if e := errorOf(t, err, providers.Invalid); e.Reach != providers.NotSent {
 		t.Errorf("reach %s", e.Reach)
 	}
 }
@@ -156,7 +156,7 @@ func TestRateLimitOfTheServerIsHonoured(t *testing.T) {
 		w.pass(time.Second)
 		_, err = able.Publish.Publish(t.Context(), w.one(s, nil))
 	}
-	if e := wantError(t, err, providers.Throttled, "Too many requests"); !e.RetryAt.Equal(start.Add(5*time.Minute + time.Second)) {
+	if e := errorOf(t, err, providers.Throttled, "Too many requests"); !e.RetryAt.Equal(start.Add(5*time.Minute + time.Second)) {
 		t.Errorf("RetryAt is %v", e.RetryAt)
 	}
 }
@@ -174,7 +174,7 @@ func TestStatusWithoutItsKeyIsFound(t *testing.T) {
 		return answering(504, nil, "")(r)
 	}
 	_, err := w.adapter().Publish.Publish(t.Context(), m)
-	if e := wantError(t, err, providers.Ambiguous); e.SurelyUnpublished() {
+	if e := errorOf(t, err, providers.Ambiguous); e.SurelyUnpublished() {
 		t.Error("counts as surely unpublished")
 	}
 	r, err := w.adapter().Find.Find(t.Context(), w.query(m))
@@ -218,7 +218,8 @@ func TestKeyRuleIsForMastodonOnly(t *testing.T) {
 	w := newWorld(t, mastodontest.Options{})
 	w.answer["GET /.well-known/nodeinfo"] = answering(503, nil, "")
 	_, ok, err := w.adapter().Key.KeyRule(t.Context())
-	if wantError(t, err, providers.Unavailable); ok {
+	wantError(t, err, providers.Unavailable)
+	if ok {
 		t.Error("ok with an error")
 	}
 }
@@ -329,6 +330,9 @@ func TestCheckNamesAccountLimitsAndWhatIsMissing(t *testing.T) {
 	wantError(t, err, providers.Forbidden, "bob@mastodon.test", mastodontest.OtherAccountID, mastodontest.AccountID, "alice@mastodon.test")
 	_, err = w.adapter(func(c *providers.Config) { c.Credential.Secrets["access_token"] = "expired" }).Check.Check(t.Context())
 	wantError(t, err, providers.Unauthorized, "The access token is invalid")
+	w.answer["GET /api/v1/accounts/verify_credentials"] = answering(422, nil, `{"error":"This method requires an authenticated user"}`)
+	_, err = w.adapter().Check.Check(t.Context())
+	wantError(t, err, providers.Unauthorized, "requires an authenticated user")
 }
 
 func TestLimitsAreTheInstances(t *testing.T) {
@@ -388,7 +392,7 @@ func TestUnsealedPayloadIsNeverSent(t *testing.T) {
 		`{"status":"x","visibility":"public"}{}`,
 	} {
 		_, err := w.adapter().Publish.Publish(t.Context(), providers.Message{Payload: json.RawMessage(payload)})
-		if e := wantError(t, err, providers.Invalid); e.Reach != providers.NotSent {
+		if e := errorOf(t, err, providers.Invalid); e.Reach != providers.NotSent {
 			t.Errorf("%s: reach %s", payload, e.Reach)
 		}
 	}

@@ -38,7 +38,7 @@ type description struct {
 // describe loads the description, or says how to get it.
 func describe(t testing.TB) *description {
 	t.Helper()
-	d, err := loadDescription(os.Getenv(specsEnv))
+	d, err := loadDescription()
 	if errors.Is(err, errNoSpecs) {
 		text := fmt.Sprintf("%v: set %s to the folder that holds mastodon/mastodon-openapi.json", err, specsEnv)
 		if os.Getenv(requireEnv) == "1" {
@@ -56,7 +56,9 @@ var errNoSpecs = errors.New("the published description of Mastodon's API is not 
 
 const specURL = "https://mastodon.test/openapi.json"
 
-func loadDescription(dir string) (*description, error) {
+// loadDescription reads the description once: it is large, and every schema of it is compiled once as well.
+var loadDescription = sync.OnceValues(func() (*description, error) {
+	dir := os.Getenv(specsEnv)
 	if dir == "" {
 		return nil, errNoSpecs
 	}
@@ -85,7 +87,7 @@ func loadDescription(dir string) (*description, error) {
 		return nil, err
 	}
 	return &description{whole: doc, paths: paths, compiler: c}, nil
-}
+})
 
 func dig(v any, keys ...string) any {
 	for _, k := range keys {

@@ -104,14 +104,6 @@ func answering(status int, header map[string]string, body string) func(*http.Req
 	}
 }
 
-// losing lets the fake act and loses its answer.
-func (w *world) losing(r *http.Request) (*http.Response, error) {
-	if resp, err := w.next.RoundTrip(r); err == nil {
-		_ = resp.Body.Close()
-	}
-	return nil, errors.New("connection reset by peer")
-}
-
 func (w *world) config(change ...func(*providers.Config)) providers.Config {
 	cfg := mastodontest.Config()
 	cfg.Transport, cfg.Now = w, w.clock
@@ -185,8 +177,14 @@ func picture(n int, alt string) providers.Media {
 	}
 }
 
-// wantError fails unless err is an error of this kind that says all of words; it returns the error.
-func wantError(t *testing.T, err error, kind providers.Kind, words ...string) *providers.Error {
+// wantError fails unless err is an error of this kind that says all of words.
+func wantError(t *testing.T, err error, kind providers.Kind, words ...string) {
+	t.Helper()
+	_ = errorOf(t, err, kind, words...)
+}
+
+// errorOf is wantError, and returns the error.
+func errorOf(t *testing.T, err error, kind providers.Kind, words ...string) *providers.Error {
 	t.Helper()
 	var e *providers.Error
 	if !errors.As(err, &e) || e.Kind != kind {

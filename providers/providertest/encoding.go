@@ -160,8 +160,11 @@ func words(n int) string {
 func (s *session) drafts() []providers.Draft {
 	rich := providers.DraftPart{Doc: providers.Doc{Blocks: []providers.Block{
 		{Kind: providers.Paragraph, Spans: []providers.Span{
-			{Text: "Hello "}, {Text: "bold", Style: providers.Bold}, {Text: ", "},
-			{Text: "notes", URL: "https://example.com/1.0?a=b&c=d"}, {Text: " "},
+			{Text: "Hello "},
+			{Text: "bold", Style: providers.Bold},
+			{Text: ", "},
+			{Text: "notes", URL: "https://example.com/1.0?a=b&c=d"},
+			{Text: " "},
 			{Kind: providers.Hashtag, Text: "#golang", Handle: "golang"},
 		}},
 		{Kind: providers.List, Items: [][]providers.Block{

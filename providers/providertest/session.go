@@ -295,8 +295,7 @@ func (s *session) hit(d providers.Draft, f fault) (claim, providers.Receipt, *pr
 	if err == nil {
 		return c, r, nil
 	}
-	var e *providers.Error
-	if !errors.As(err, &e) {
+	if _, ok := errors.AsType[*providers.Error](err); !ok {
 		s.t.Errorf("the error is no *providers.Error: %T: %v", err, err)
 	}
 	s.noSecret("an error", err.Error())

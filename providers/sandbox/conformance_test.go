@@ -88,9 +88,13 @@ func samples(disable []any) []providers.Draft {
 			Parts: []providers.DraftPart{{Doc: providers.Doc{Blocks: []providers.Block{
 				{Kind: providers.Heading, Level: 2, Spans: []providers.Span{{Text: "Größer"}}},
 				{Kind: providers.Paragraph, Spans: []providers.Span{
-					{Text: "Thanks to "}, {Kind: providers.Mention, Text: "@bob", Handle: "bob"}, {Text: " and "},
-					{Kind: providers.Mention, Text: "@nobody", Handle: "nobody"}, {Text: ": "},
-					{Text: "the notes", URL: "https://example.com/1.0", Style: providers.Bold}, {Kind: providers.LineBreak},
+					{Text: "Thanks to "},
+					{Kind: providers.Mention, Text: "@bob", Handle: "bob"},
+					{Text: " and "},
+					{Kind: providers.Mention, Text: "@nobody", Handle: "nobody"},
+					{Text: ": "},
+					{Text: "the notes", URL: "https://example.com/1.0", Style: providers.Bold},
+					{Kind: providers.LineBreak},
 					{Kind: providers.Hashtag, Text: "#golang", Handle: "golang"},
 				}},
 				{Kind: providers.Quote, Blocks: []providers.Block{{Spans: []providers.Span{{Text: "well said"}}}}},

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -16,9 +17,7 @@ func harness(o webhooktest.Options, deviations map[string]string) providertest.H
 		"no secret in an address":    "the address is the secret that the user gave",
 		"upload tells what is wrong": "messages name media and do not hold them: nothing is uploaded that could go wrong",
 	}
-	for k, v := range deviations {
-		all[k] = v
-	}
+	maps.Copy(all, deviations)
 	return providertest.Harness{
 		Info: webhook.Info(),
 		Start: func(_ testing.TB, now func() time.Time) providertest.Network {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -18,15 +19,16 @@ func (p *Provider) Publish(ctx context.Context, m providers.Message) (providers.
 
 // Reply implements providers.Replier: the message names the one of the part before.
 func (p *Provider) Reply(ctx context.Context, m providers.Message, t providers.Thread) (providers.Receipt, error) {
+	if !api.ValidID(t.Parent.ID) {
+		return providers.Receipt{}, invalid("reply", errors.New("the part before this one has no usable id"))
+	}
 	return p.post(ctx, "reply", m, &parent{ID: t.Parent.ID, Ref: t.Parent.Ref, URL: t.Parent.URL})
 }
 
 func (p *Provider) post(ctx context.Context, op string, m providers.Message, up *parent) (providers.Receipt, error) {
 	id, body, err := open(m.Payload, up)
 	if err != nil {
-		return providers.Receipt{}, &providers.Error{
-			Kind: providers.Invalid, Reach: providers.NotSent, Op: Name + ": " + op, Err: err,
-		}
+		return providers.Receipt{}, invalid(op, err)
 	}
 	at := p.now()
 	r := api.Request{
@@ -47,6 +49,11 @@ func (p *Provider) post(ctx context.Context, op string, m providers.Message, up 
 	}
 	kind, message := judge(resp)
 	return providers.Receipt{}, p.client.Fail(r, resp, kind, "", message)
+}
+
+// invalid is the error of a message that is refused before anything is sent.
+func invalid(op string, err error) *providers.Error {
+	return &providers.Error{Kind: providers.Invalid, Reach: providers.NotSent, Op: Name + ": " + op, Err: err}
 }
 
 // judge says what an answer of 400 and above means.

@@ -23,7 +23,7 @@ const (
 // parseKeys reads one signing secret, or several with spaces between. Its errors do not show them.
 func parseKeys(s string) ([][]byte, error) {
 	var keys [][]byte
-	for _, f := range strings.Fields(s) {
+	for f := range strings.FieldsSeq(s) {
 		text, ok := strings.CutPrefix(f, keyPrefix)
 		if !ok {
 			return nil, errors.New("the signing secret does not begin with " + keyPrefix)
@@ -65,7 +65,7 @@ func secretParts(u *url.URL, secret string) []string {
 	for _, vs := range u.Query() {
 		parts = append(parts, vs...)
 	}
-	for _, f := range strings.Fields(secret) {
+	for f := range strings.FieldsSeq(secret) {
 		parts = append(parts, f, strings.TrimPrefix(f, keyPrefix))
 	}
 	var out []string

@@ -59,7 +59,8 @@ func TestRenderHTMLIsSafe(t *testing.T) {
 		{"no script links", providers.Block{Spans: []providers.Span{{Text: "x", URL: "javascript:alert(1)"}}}, `<p>x</p>`},
 		{"quoted links", providers.Block{Spans: []providers.Span{{Text: "x", URL: `https://a.test/"><b>`}}}, `<p><a href="https://a.test/&#34;&gt;&lt;b&gt;">x</a></p>`},
 		{
-			"styles", providers.Block{Spans: []providers.Span{{Text: "x", Style: providers.Bold | providers.Italic | providers.Strike | providers.Code}}},
+			"styles",
+			providers.Block{Spans: []providers.Span{{Text: "x", Style: providers.Bold | providers.Italic | providers.Strike | providers.Code}}},
 			`<p><strong><em><del><code>x</code></del></em></strong></p>`,
 		},
 		{"breaks", providers.Block{Spans: []providers.Span{{Text: "a"}, {Kind: providers.LineBreak}, {Text: "b"}}}, `<p>a<br>b</p>`},
@@ -68,7 +69,8 @@ func TestRenderHTMLIsSafe(t *testing.T) {
 		{"quote", providers.Block{Kind: providers.Quote, Blocks: []providers.Block{{Spans: text("q")}}}, `<blockquote><p>q</p></blockquote>`},
 		{"rule", providers.Block{Kind: providers.Rule}, `<hr>`},
 		{
-			"lists", providers.Block{Kind: providers.List, Ordered: true, Start: 3, Items: [][]providers.Block{
+			"lists",
+			providers.Block{Kind: providers.List, Ordered: true, Start: 3, Items: [][]providers.Block{
 				{{Spans: text("a")}, {Kind: providers.List, Items: [][]providers.Block{{{Spans: text("b")}}}}}, {},
 			}},
 			`<ol start="3"><li>a<ul><li>b</li></ul></li><li></li></ol>`,

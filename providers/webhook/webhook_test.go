@@ -185,8 +185,10 @@ func TestAnswerDecides(t *testing.T) {
 	}{
 		{name: "gone", status: 410, kind: providers.Forbidden, message: "the endpoint is gone and asks not to be called again; " +
 			"add the credential of another one", surely: true},
-		{name: "busy", status: 503, header: map[string]string{"Retry-After": "90"}, body: "later", kind: providers.Unavailable,
-			message: "later", retryAt: soon, surely: true},
+		{
+			name: "busy", status: 503, header: map[string]string{"Retry-After": "90"}, body: "later", kind: providers.Unavailable,
+			message: "later", retryAt: soon, surely: true,
+		},
 		{name: "busy without a time", status: 503, body: "x", kind: providers.Ambiguous, message: "x"},
 		{name: "throttled", status: 429, header: map[string]string{"Retry-After": "90"}, kind: providers.Throttled, retryAt: soon, surely: true},
 		{name: "bad gateway", status: 502, kind: providers.Ambiguous},
@@ -194,8 +196,10 @@ func TestAnswerDecides(t *testing.T) {
 		{name: "wrong signature", status: 401, body: `{"error":"bad signature"}`, kind: providers.Unauthorized, message: "bad signature", surely: true},
 		{name: "unknown", status: 404, kind: providers.NotFound, surely: true},
 		{name: "refused", status: 400, body: `{"message":"no such channel"}`, kind: providers.Invalid, message: "no such channel", surely: true},
-		{name: "moved", status: 301, header: map[string]string{"Location": "https://elsewhere.test/"}, kind: providers.Unknown,
-			message: "a redirect that is not followed"},
+		{
+			name: "moved", status: 301, header: map[string]string{"Location": "https://elsewhere.test/"}, kind: providers.Unknown,
+			message: "a redirect that is not followed",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

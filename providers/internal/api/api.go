@@ -155,8 +155,7 @@ func (c *Client) JSON(ctx context.Context, r Request, out any) (*Response, error
 
 // jsonTrouble describes err without the answer's own text.
 func jsonTrouble(err error) string {
-	var t *json.UnmarshalTypeError
-	if errors.As(err, &t) {
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Sprintf("%s where %s belongs, at %q", t.Value, t.Type, t.Field)
 	}
 	return err.Error()

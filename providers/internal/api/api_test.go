@@ -249,6 +249,7 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 		"cut": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write([]byte(`{"ID":`))
+			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		},
 		"bomb": func(w http.ResponseWriter, _ *http.Request) {
@@ -426,7 +427,8 @@ func TestRetryAtReadsEveryForm(t *testing.T) {
 		{"Retry-After", "-5", -1},
 		{"Retry-After", "NaN", -1},
 		{"Retry-After", "1e300", -1},
-		{"Retry-After", "999999999", -1},
+		{"Retry-After", "999999999", 0},
+		{"Retry-After", "99999999999", -1},
 		{"RateLimit-Reset", "30", 30 * time.Second},
 		{"RateLimit-Reset", fmt.Sprint(now.Unix() + 90), 90 * time.Second},
 		{"X-RateLimit-Reset", fmt.Sprint(now.Unix() + 90), 90 * time.Second},

@@ -130,13 +130,11 @@ func (t *trouble) Is(target error) bool { return t.is(target) }
 func (t *trouble) Timeout() bool        { return t.time }
 
 func (c *Client) cause(r Request, err error) error {
-	var have *trouble
-	if errors.As(err, &have) {
+	if have, ok := errors.AsType[*trouble](err); ok {
 		return have
 	}
 	text := err.Error()
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		text = u.Err.Error()
 	}
 	var n net.Error

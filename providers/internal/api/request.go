@@ -64,9 +64,7 @@ func (c *Client) target(r Request) (*url.URL, error) {
 	u.Fragment = ""
 	if len(r.Query) > 0 {
 		q := u.Query()
-		for k, vs := range r.Query {
-			q[k] = vs
-		}
+		maps.Copy(q, r.Query)
 		u.RawQuery = q.Encode()
 	}
 	return u, nil
@@ -158,10 +156,10 @@ func (r Request) encodeJSON() ([]byte, string, error) {
 func (r Request) encodeMultipart() ([]byte, string, error) {
 	h := sha256.New()
 	for _, k := range slices.Sorted(maps.Keys(r.Form)) {
-		fmt.Fprintf(h, "%q %q\n", k, r.Form[k])
+		_, _ = h.Write(fmt.Appendf(nil, "%q %q\n", k, r.Form[k]))
 	}
 	for _, f := range r.Files {
-		fmt.Fprintf(h, "%q %q %q %d\n", f.Field, f.Name, f.ContentType, len(f.Data))
+		_, _ = h.Write(fmt.Appendf(nil, "%q %q %q %d\n", f.Field, f.Name, f.ContentType, len(f.Data)))
 		_, _ = h.Write(f.Data)
 	}
 	var b bytes.Buffer

@@ -34,7 +34,7 @@ func moment(v string, now time.Time) time.Time {
 	var t time.Time
 	if n, err := strconv.ParseFloat(v, 64); err == nil {
 		const (
-			epoch  = 1e9 // smaller numbers are seconds from now: as an epoch it is 2001
+			epoch  = float64(farthest / time.Second) // smaller numbers are seconds from now
 			millis = 1e11
 		)
 		switch {

@@ -29,7 +29,7 @@ func (s *Server) postMedia(w http.ResponseWriter, r *http.Request, account strin
 		refuse(w, http.StatusUnprocessableEntity, "Validation failed: File can't be blank")
 		return
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	h := sha256.New()
 	size, err := io.Copy(h, file)
 	if err != nil {

@@ -21,7 +21,7 @@ type account struct {
 
 // remembered is what an idempotency key has led to.
 type remembered struct {
-	print string // of the request
+	sent  string // the request: its address and body
 	post  *post
 	until time.Time
 }

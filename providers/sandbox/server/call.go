@@ -105,8 +105,7 @@ func (s *Server) api(op Op, run func(*call) *reply) http.Handler {
 }
 
 func bodyTrouble(err error) *reply {
-	var big *http.MaxBytesError
-	if errors.As(err, &big) {
+	if _, big := errors.AsType[*http.MaxBytesError](err); big {
 		return refuse(http.StatusRequestEntityTooLarge, "too_large", "the request is too large")
 	}
 	return refuse(http.StatusBadRequest, "bad_request", "the request broke off")

@@ -290,3 +290,9 @@ func (s *Server) limited(r *Rule) *reply {
 	a.body = map[string]apiError{"error": body}
 	return a
 }
+
+// Faults lists every fault.
+func Faults() []Fault { return slices.Clone(faults) }
+
+// Forms lists every form of a rate limit's reset.
+func Forms() []Form { return slices.Clone(forms) }

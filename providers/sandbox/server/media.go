@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -52,7 +53,7 @@ func (s *Server) upload(c *call) *reply {
 	form := multipart.NewReader(bytes.NewReader(c.body), params["boundary"])
 	for {
 		part, err := form.NextPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

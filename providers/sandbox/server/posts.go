@@ -86,9 +86,9 @@ func (s *Server) once(c *call, publish func() *reply) *reply {
 		return publish()
 	}
 	now := s.o.Now()
-	print := c.r.URL.Path + "\n" + string(c.body)
+	sent := c.r.URL.Path + "\n" + string(c.body)
 	if old, known := c.who.keys[key]; known && now.Before(old.until) {
-		if old.print != print {
+		if old.sent != sent {
 			return refuse(http.StatusUnprocessableEntity, "key_reused", "the idempotency key belongs to another request")
 		}
 		c.same = true
@@ -96,7 +96,7 @@ func (s *Server) once(c *call, publish func() *reply) *reply {
 	}
 	answer := publish()
 	if c.made != nil {
-		c.who.keys[key] = remembered{print: print, post: c.made, until: now.Add(s.o.KeyWindow)}
+		c.who.keys[key] = remembered{sent: sent, post: c.made, until: now.Add(s.o.KeyWindow)}
 	}
 	return answer
 }

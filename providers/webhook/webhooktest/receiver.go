@@ -181,7 +181,7 @@ func Verify(secret string, h http.Header, body []byte, now time.Time) (time.Time
 	mac := hmac.New(sha256.New, key)
 	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, stamp, body)
 	want := mac.Sum(nil)
-	for _, s := range strings.Fields(h.Get("webhook-signature")) {
+	for s := range strings.FieldsSeq(h.Get("webhook-signature")) {
 		version, encoded, _ := strings.Cut(s, ",")
 		got, err := base64.StdEncoding.DecodeString(encoded)
 		if version == "v1" && err == nil && hmac.Equal(got, want) {
