@@ -20,8 +20,8 @@ type converter struct {
 	join   bool   // a single newline is a space
 	// wrapHint is set until a hint about hard-wrapped lines was given.
 	wrapHint bool
-	spans    []providers.Span // reused from block to block
-	buf      []byte
+	whole    string // the text once more, for spans to share
+	mem      *scratch
 }
 
 // block converts n; ok is false where nothing is left to show.

@@ -19,7 +19,7 @@ type bodyReader struct {
 	post *pipeline.Post
 	out  []pipeline.Segment
 	cur  pipeline.Segment // the segment that is being filled
-	// blocks and at are the current segment's; their memory serves each segment.
+	// blocks and at are the current segment's.
 	blocks []providers.Block
 	at     []pipeline.Pos
 }
@@ -35,8 +35,11 @@ func (p *Parser) body(post *pipeline.Post, s *source, r *report, wrapHint, overr
 	if len(s.text) > 0 && s.text[len(s.text)-1] != '\n' {
 		s.text = append(s.text[:len(s.text):len(s.text)], '\n') // the library forgets some closing lines at the end
 	}
+	c.mem, _ = p.scratch.Get().(*scratch)
+	defer p.scratch.Put(c.mem)
+	c.whole, s.starts = string(s.text), c.mem.lines[:0]
 	doc := p.markdown.Parse(text.NewReader(s.text))
-	b := &bodyReader{converter: c, post: post, out: make([]pipeline.Segment, 0, 8)}
+	b := &bodyReader{converter: c, post: post, out: c.mem.segments[:0], blocks: c.mem.blocks[:0], at: c.mem.at[:0]}
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
 		if d, ok := n.(*directive); ok && d.role == opener && !override {
 			b.directive(d)
@@ -45,7 +48,10 @@ func (p *Parser) body(post *pipeline.Post, s *source, r *report, wrapHint, overr
 		b.add(n)
 	}
 	b.flush(pipeline.Segment{})
-	return pipeline.Body{Segments: slices.Clone(b.out)}
+	out := slices.Clone(b.out)
+	c.mem.segments, c.mem.blocks, c.mem.at, c.mem.lines = b.out, b.blocks, b.at, s.starts
+	s.starts = nil
+	return pipeline.Body{Segments: out}
 }
 
 // add puts one block at the end of the current segment.

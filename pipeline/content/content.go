@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/yuin/goldmark/parser"
@@ -37,6 +38,18 @@ type Parser struct {
 	mediaRoots []string
 	// exists tells whether the repository has a file; nil where that cannot be asked.
 	exists func(path string) bool
+	// scratch holds *scratch: memory that serves one post after the other.
+	scratch sync.Pool
+}
+
+// scratch is memory for what is being built; what is kept is copied out of it.
+type scratch struct {
+	spans    []providers.Span
+	text     []byte
+	blocks   []providers.Block
+	at       []pipeline.Pos
+	segments []pipeline.Segment
+	lines    []int
 }
 
 // destination is a destination with what its overrides are checked against.
@@ -56,7 +69,7 @@ type setting struct {
 // NewParser prepares the parsing of posts under cfg. infos are the providers by name.
 func NewParser(cfg *pipeline.Config, infos map[string]providers.Info) *Parser {
 	p := &Parser{cfg: cfg, markdown: newMarkdown(), dests: make(map[string]*destination, len(cfg.Destinations)),
-		mediaRoots: mediaRoots(cfg.Media.Roots)}
+		mediaRoots: mediaRoots(cfg.Media.Roots), scratch: sync.Pool{New: func() any { return new(scratch) }}}
 	byProvider := map[string]map[string]*setting{}
 	for i := range cfg.Destinations {
 		d := &cfg.Destinations[i]

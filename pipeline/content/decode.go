@@ -24,7 +24,7 @@ func (in *inliner) decode(raw []byte, at int, linked bool) {
 			j++
 		}
 		if j > i {
-			in.buf = append(in.buf, raw[i:j]...)
+			in.copy(at+i, at+j)
 			in.prev, _ = utf8.DecodeLastRune(raw[i:j])
 			i = j
 			continue
@@ -43,7 +43,7 @@ func (in *inliner) decode(raw []byte, at int, linked bool) {
 			n = in.mention(raw[i:], at+i, linked)
 		}
 		if n == 0 {
-			in.buf = append(in.buf, raw[i])
+			in.copy(at+i, at+i+1)
 			in.prev, n = rune(raw[i]), 1
 		}
 		i += n
@@ -54,7 +54,7 @@ func (in *inliner) escape(raw []byte) int {
 	if len(raw) < 2 || !util.IsPunct(raw[1]) {
 		return 0
 	}
-	in.buf = append(in.buf, raw[1])
+	in.write(raw[1])
 	in.prev = rune(raw[1])
 	return 2
 }
@@ -62,7 +62,7 @@ func (in *inliner) escape(raw []byte) int {
 func (in *inliner) entity(raw []byte) int {
 	s, n := entity(raw)
 	if n > 0 {
-		in.buf = append(in.buf, s...)
+		in.write([]byte(s)...)
 		in.prev, _ = utf8.DecodeLastRuneInString(s)
 	}
 	return n

@@ -18,17 +18,19 @@ import (
 type inliner struct {
 	*converter
 	spans []providers.Span
-	buf   []byte // text of the span that is being built
-	style providers.Style
-	url   string
-	prev  rune // the rune before, 0 at the start
+	// The text of the span that is being built is the source from from to to, or, once that is not enough, buf.
+	from, to int
+	buf      []byte
+	style    providers.Style
+	url      string
+	prev     rune // the rune before, 0 at the start
 }
 
 func (c *converter) inline(parent ast.Node) []providers.Span {
-	in := inliner{converter: c, spans: c.spans[:0], buf: c.buf[:0]}
+	in := inliner{converter: c, spans: c.mem.spans[:0], buf: c.mem.text[:0]}
 	in.children(parent, 0, "")
 	in.flush()
-	c.spans, c.buf = in.spans, in.buf
+	c.mem.spans, c.mem.text = in.spans, in.buf
 	return slices.Clone(trimSpans(in.spans))
 }
 
@@ -44,11 +46,40 @@ func trimSpans(s []providers.Span) []providers.Span {
 }
 
 func (in *inliner) flush() {
-	if len(in.buf) > 0 {
+	switch {
+	case len(in.buf) > 0:
 		in.spans = append(in.spans, providers.Span{Text: string(in.buf), Style: in.style, URL: in.url})
 		in.buf = in.buf[:0]
+	case in.to > in.from:
+		in.spans = append(in.spans, providers.Span{Text: in.whole[in.from:in.to], Style: in.style, URL: in.url})
+		in.from = in.to
 	}
 }
+
+// write appends text that is not as in the source.
+func (in *inliner) write(s ...byte) {
+	if in.to > in.from {
+		in.buf = append(in.buf, in.text[in.from:in.to]...)
+		in.from = in.to
+	}
+	in.buf = append(in.buf, s...)
+}
+
+// copy appends the source from from to to, as it is.
+func (in *inliner) copy(from, to int) {
+	switch {
+	case len(in.buf) > 0:
+		in.buf = append(in.buf, in.text[from:to]...)
+	case in.to == in.from:
+		in.from, in.to = from, to
+	case in.to == from:
+		in.to = to
+	default:
+		in.write(in.text[from:to]...)
+	}
+}
+
+func (in *inliner) empty() bool { return len(in.spans) == 0 && len(in.buf) == 0 && in.from == in.to }
 
 // set makes the style and link of the text that follows.
 func (in *inliner) set(style providers.Style, link string) {
@@ -78,7 +109,7 @@ func (in *inliner) node(n ast.Node, style providers.Style, link string) ast.Node
 		return in.textNodes(v, style, link)
 	case *ast.String:
 		in.set(style, link)
-		in.buf = append(in.buf, v.Value...)
+		in.write(v.Value...)
 	case *ast.Emphasis:
 		s := providers.Italic
 		if v.Level >= 2 {
@@ -118,18 +149,18 @@ func (in *inliner) textNodes(t *ast.Text, style providers.Style, link string) as
 		segment.Stop = n.Segment.Stop
 		t, next = n, n.NextSibling()
 	}
-	raw := segment.Value(in.text)
-	if t.IsRaw() {
-		in.buf = append(in.buf, raw...)
-	} else {
-		in.decode(raw, segment.Start, link != "")
+	switch {
+	case t.IsRaw():
+		in.copy(segment.Start, segment.Stop)
+	default:
+		in.decode(in.text[segment.Start:segment.Stop], segment.Start, link != "")
 	}
 	switch {
 	case t.HardLineBreak():
 		in.lineBreak("\n")
 	case t.SoftLineBreak() && in.join:
-		if len(in.buf) > 0 || len(in.spans) > 0 {
-			in.buf = append(in.buf, ' ')
+		if !in.empty() {
+			in.write(' ')
 			in.prev = ' '
 		}
 	case t.SoftLineBreak():
@@ -149,11 +180,20 @@ func (in *inliner) code(v *ast.CodeSpan, style providers.Style, link string) {
 	in.set(style|providers.Code, link)
 	for n := v.FirstChild(); n != nil; n = n.NextSibling() {
 		if t, ok := n.(*ast.Text); ok {
-			raw := t.Segment.Value(in.text)
-			in.buf = append(in.buf, bytes.ReplaceAll(raw, []byte{'\n'}, []byte{' '})...)
+			in.codeText(t)
 		}
 	}
 	in.prev = '`'
+}
+
+// codeText appends a stretch of code, in which a newline is a space.
+func (in *inliner) codeText(t *ast.Text) {
+	s := t.Segment
+	if raw := in.text[s.Start:s.Stop]; bytes.IndexByte(raw, '\n') >= 0 {
+		in.write(bytes.ReplaceAll(raw, []byte{'\n'}, []byte{' '})...)
+		return
+	}
+	in.copy(s.Start, s.Stop)
 }
 
 func (in *inliner) link(v *ast.Link, style providers.Style) {
@@ -161,9 +201,11 @@ func (in *inliner) link(v *ast.Link, style providers.Style) {
 	if len(v.Title) > 0 {
 		in.note(CodeLinkTitleDropped, in.pos(v.Pos()), "the title of a link is not sent", "say it in the text")
 	}
-	before := len(in.spans) + len(in.buf)
+	in.flush()
+	before := len(in.spans)
 	in.children(v, style, dest)
-	if ok && before == len(in.spans)+len(in.buf) {
+	in.flush()
+	if ok && before == len(in.spans) {
 		in.error(CodeBadLink, in.pos(v.Pos()), "a link without a text", "put a text between the brackets")
 	}
 	in.set(style, "")
@@ -173,7 +215,7 @@ func (in *inliner) autoLink(v *ast.AutoLink, style providers.Style) {
 	in.prev = 'x'
 	if v.AutoLinkType == ast.AutoLinkEmail {
 		in.set(style, "")
-		in.buf = append(in.buf, v.Label(in.text)...)
+		in.write(v.Label(in.text)...)
 		return
 	}
 	dest, _ := in.target(v.URL(in.text), v.Pos())

@@ -27,7 +27,7 @@ func BenchmarkOne(b *testing.B) {
 	)
 	plain := parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
-		parser.WithInlineParsers(append(parser.DefaultInlineParsers())...),
+		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
 		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
 	)
 	b.Run("ours", func(b *testing.B) {

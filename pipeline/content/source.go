@@ -28,8 +28,8 @@ func (s *source) pos(offset int) pipeline.Pos {
 	if s.fixed.Line > 0 {
 		return s.fixed
 	}
-	if s.starts == nil {
-		s.starts = lineStarts(s.text)
+	if len(s.starts) == 0 {
+		s.starts = lineStarts(s.text, s.starts)
 	}
 	offset = min(max(offset, 0), len(s.text))
 	i := s.last
@@ -56,8 +56,8 @@ func (s *source) lineAt(offset int) []byte {
 	return s.text[from : offset+to]
 }
 
-func lineStarts(b []byte) []int {
-	starts := make([]int, 1, 2+bytes.Count(b, []byte{'\n'}))
+func lineStarts(b []byte, starts []int) []int {
+	starts = append(starts[:0], 0)
 	for i := 0; ; {
 		n := bytes.IndexByte(b[i:], '\n')
 		if n < 0 {

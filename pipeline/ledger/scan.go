@@ -75,23 +75,33 @@ func (s *scanner) literal() (in []byte, escaped bool, err error) {
 	if !s.take('"') {
 		return nil, false, errSyntax
 	}
-	start := s.i
-	for s.i < len(s.b) {
-		switch c := s.b[s.i]; {
-		case c == '"':
-			s.i++
-			return s.b[start : s.i-1], escaped, nil
-		case c == '\\':
+	b, start, i := s.b, s.i, s.i
+	for i < len(b) {
+		if inText[b[i]] {
+			i++
+			continue
+		}
+		switch b[i] {
+		case '"':
+			s.i = i + 1
+			return b[start:i], escaped, nil
+		case '\\':
 			escaped = true
-			s.i += 2
-		case c < 0x20:
-			return nil, false, errSyntax
+			i += 2
 		default:
-			s.i++
+			return nil, false, errSyntax
 		}
 	}
 	return nil, false, errSyntax
 }
+
+// inText tells which bytes stand for themselves in a string token.
+var inText = func() (t [256]bool) {
+	for i := range t {
+		t[i] = i >= 0x20 && i != '"' && i != '\\'
+	}
+	return t
+}()
 
 // key consumes a string token that is compared with names only.
 func (s *scanner) key() ([]byte, error) {

@@ -56,11 +56,13 @@ func (r *run) keys(ctx context.Context) (vault.Keys, error) {
 
 // signer opens the ledger's signing key from the content tip.
 func (r *run) signer(ctx context.Context) (ssh.Signer, error) {
-	t := r.content()
-	if t == nil {
-		return nil, errors.New("the ledger's signing key is read from the content branch, which was not read")
+	if r.content() == nil {
+		// Nothing was due, so that nothing was read; now something must be written.
+		if err := r.look(ctx, r.j.Refs()); err != nil {
+			return nil, err
+		}
 	}
-	data, err := t.Read(vault.KeyPath)
+	data, err := r.content().Read(vault.KeyPath)
 	if err != nil {
 		return nil, fmt.Errorf("the ledger's signing key %s is not on the content branch: restore it from its history: %w", vault.KeyPath, err)
 	}
@@ -175,6 +177,9 @@ func (r *run) credential(ctx context.Context, d *pipeline.Destination) (*provide
 // refreshLease bounds how long a refresh keeps others from refreshing the same login.
 const refreshLease = 2 * time.Minute
 
+// errSuperseded tells that the ledger holds a newer credential of the same login.
+var errSuperseded = errors.New("the credential was refreshed meanwhile")
+
 // errBusy tells that another run is at the same login or target.
 var errBusy = errors.New("another run is at it")
 
@@ -197,13 +202,18 @@ func (r *run) refresh(ctx context.Context, a *account) error {
 	}
 	login, seq := a.cred.Login, a.cred.Seq+1
 	err = r.j.Append(ctx, nil, func(tx *journal.Tx) error {
+		if tx.State.Credentials[login].Seq >= seq {
+			return errSuperseded
+		}
 		return tx.Add(tx.State.BeginRefresh(tx.Stamp, login, tx.Now.Add(refreshLease)))
 	})
 	var illegal *ledger.IllegalError
-	if errors.As(err, &illegal) {
+	switch {
+	case errors.Is(err, errSuperseded):
+		return r.takeOver(ctx, a)
+	case errors.As(err, &illegal):
 		return errBusy
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	r.progress("preparing", "", a.dest.Name, "refreshing the credential")
@@ -226,7 +236,29 @@ func (r *run) refresh(ctx context.Context, a *account) error {
 	if err != nil {
 		return err
 	}
-	a.cred = next
+	return r.use(a, next)
+}
+
+// takeOver uses the credential that another run has refreshed meanwhile: a token good for one use is never used twice.
+func (r *run) takeOver(ctx context.Context, a *account) error {
+	newer, err := r.credential(ctx, a.dest)
+	if err != nil {
+		return err
+	}
+	if newer.Seq <= a.cred.Seq || newer.Login != a.cred.Login {
+		return &accountError{Code: "credential_behind", Dest: a.dest.Name, Hint: "`broadside auth add " + a.dest.Name + "` makes a new one; commit it",
+			Err: fmt.Errorf("destination %s: the ledger tells of a newer credential than it holds", a.dest.Name)}
+	}
+	r.opt.Mask(vault.SecretStrings(*newer)...)
+	if err := r.use(a, *newer); err != nil {
+		return err
+	}
+	return r.refresh(ctx, a)
+}
+
+// use goes on with another credential of the same login.
+func (r *run) use(a *account, c providers.Credential) error {
+	a.cred = c
 	server := a.dest.Server
 	if server == "" {
 		server = a.info.DefaultServer

@@ -113,7 +113,8 @@ func (r *run) claim(ctx context.Context, a *account, it *compose.Item, p prepare
 		mono := r.clock.Mono()
 		now := tx.Now
 		c = &claim{it: it, acct: a, attempt: attempt, exact: exact, sent: now, lease: newLease(r.clock, r.opt.Fence, now, mono), out: d.Receipts}
-		if parts, sent, ok := d.Reusable(it.Rendition.Hash); ok {
+		// The same bytes go out again, unless a handle in them had to be made anew; what may be out allows no others.
+		if parts, sent, ok := d.Reusable(it.Rendition.Hash); ok && (d.Doubt || len(p.fresh) == 0) {
 			c.parts, c.sent = parts, sent
 		} else if c.parts, err = r.seal(it, p, d.Gen, now); err != nil {
 			return err

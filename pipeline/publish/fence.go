@@ -18,6 +18,8 @@ type Fence struct {
 	CutBefore  time.Duration // a request is cut off this long before its lease ends
 	StaleAfter time.Duration // a lease is stale this long after its end, plus the longest request
 	MaxSkew    time.Duration // a clock further off than this publishes nothing
+	// by is what Scaled has divided by, 0 where it has not.
+	by time.Duration
 }
 
 // DefaultFence is the fence of every released binary.
@@ -26,14 +28,16 @@ func DefaultFence() Fence {
 		StaleAfter: 5 * time.Minute, MaxSkew: 2 * time.Minute}
 }
 
-// Scaled divides every constant, for tests of the real binary that cannot wait.
+// Scaled divides every constant but MaxSkew, and the longest request, for tests of the real binary that cannot wait.
 func (f Fence) Scaled(by int) Fence {
 	d := time.Duration(by)
-	return Fence{Lease: f.Lease / d, Renew: f.Renew / d, CutBefore: f.CutBefore / d, StaleAfter: f.StaleAfter / d, MaxSkew: f.MaxSkew}
+	return Fence{Lease: f.Lease / d, Renew: f.Renew / d, CutBefore: f.CutBefore / d, StaleAfter: f.StaleAfter / d, MaxSkew: f.MaxSkew, by: d}
 }
 
 // Stale is how long after a lease's end nobody writes under it any more, for a provider whose longest request is given.
-func (f Fence) Stale(longest time.Duration) time.Duration { return f.StaleAfter + longest }
+func (f Fence) Stale(longest time.Duration) time.Duration {
+	return f.StaleAfter + longest/max(f.by, 1)
+}
 
 // errFenced tells that a write was not begun because its lease or deadline is at its end.
 var errFenced = errors.New("not begun: the lease or the deadline is at its end")

@@ -116,6 +116,9 @@ func (r *run) lane(ctx context.Context, a *account) (moved bool, err error) {
 // next picks the earliest due delivery of a destination that has not been tried by this look.
 func (r *run) next(ctx context.Context, a *account, tried map[pipeline.DeliveryID]bool) *compose.Item {
 	s, now := r.j.State(), r.clock.Wall()
+	if throttled(s, a.dest.Target, now) {
+		return nil
+	}
 	var best *compose.Item
 	for _, it := range r.view.Items {
 		if it.Destination.Name != a.dest.Name || tried[it.ID] {
@@ -138,6 +141,16 @@ func (r *run) next(ctx context.Context, a *account, tried map[pipeline.DeliveryI
 		}
 	}
 	return best
+}
+
+// throttled tells that a network has asked to wait: nothing else is tried at the target until then.
+func throttled(s *ledger.State, t pipeline.Target, now time.Time) bool {
+	for _, d := range s.Deliveries {
+		if d.ID.Target == t && d.State == pipeline.Queued && d.Reason == pipeline.ReasonThrottled && now.Before(d.NotBefore) {
+			return true
+		}
+	}
+	return false
 }
 
 // duplicateDue tells that a delivery would be due but for an equal post that is out or on its way.

@@ -21,7 +21,7 @@ import (
 // Options are what a run works with. All but Local, RunURL, Progress and DryRun are required.
 type Options struct {
 	Remote gitstore.Remote
-	// Branch is the content branch's short name.
+	// Branch is the content branch's short name; "" for the one that the ledger is bound to.
 	Branch string
 	// Local is the root of a checkout whose files may be used where they equal the remote's; "" for none.
 	Local string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -122,8 +123,7 @@ func (r *run) run(ctx context.Context) error {
 
 // openJournal opens the ledger by what the checkout says of it, and by the content tip where it has no say.
 func (r *run) openJournal(ctx context.Context) error {
-	cfg := r.opt.Hint
-	if cfg != nil {
+	if cfg := r.opt.Hint; cfg != nil {
 		err := r.journal(ctx, cfg.Ledger)
 		var refused *journal.Refusal
 		if err == nil || !errors.As(err, &refused) {
@@ -134,6 +134,11 @@ func (r *run) openJournal(ctx context.Context) error {
 	refs, err := r.opt.Remote.Refs(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot read the refs of %s: %w", r.opt.Remote.URL(), err)
+	}
+	if r.opt.Branch == "" {
+		if r.opt.Branch = strings.TrimPrefix(refs.Head, "refs/heads/"); r.opt.Branch == "" {
+			return fmt.Errorf("%s does not say which branch is its default: name the content branch with --branch", r.opt.Remote.URL())
+		}
 	}
 	if err := r.look(ctx, refs); err != nil {
 		return err
@@ -150,6 +155,9 @@ func (r *run) journal(ctx context.Context, cfg pipeline.LedgerConfig) error {
 		return err
 	}
 	r.j = j
+	if bound := j.State().Binding.ContentBranch; r.opt.Branch == "" {
+		r.opt.Branch = bound
+	}
 	return nil
 }
 

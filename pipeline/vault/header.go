@@ -123,3 +123,13 @@ func (e *WrongKeyError) Error() string {
 
 // Is makes errors.Is(err, ErrWrongKey) hold.
 func (e *WrongKeyError) Is(target error) bool { return target == ErrWrongKey }
+
+// EncryptedTo says who can open a file, as far as it tells in the clear: SSH keys by the recipients among public that they
+// are, native keys by their kind only. name is the file, for errors.
+func EncryptedTo(data []byte, name string, public []string) ([]string, error) {
+	h, err := readHeader(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s is not an armored age file", ErrDamaged, name)
+	}
+	return h.list(public), nil
+}
