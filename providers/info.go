@@ -40,20 +40,9 @@ type Able struct {
 	Limit   Limiter
 }
 
-// Disabler is a provider whose configuration switches abilities off, so that one adapter can stand for every kind of
-// network.
-type Disabler interface {
-	Disabled() []Ability
-}
-
-// Abilities gathers what p can do, less the abilities that are disabled by name, here or by p itself.
+// Abilities gathers what p can do, less the abilities that are disabled by name.
 func Abilities(p Publisher, disable ...Ability) Able {
 	off := map[Ability]bool{}
-	if d, ok := p.(Disabler); ok {
-		for _, a := range d.Disabled() {
-			off[a] = true
-		}
-	}
 	for _, d := range disable {
 		off[d] = true
 	}

@@ -58,13 +58,6 @@ func (able) NeedsRefresh(providers.Credential, time.Time) bool { return false }
 
 func (able) Limits(context.Context) (providers.Limits, error) { return providers.Limits{}, nil }
 
-// modest can do everything and has some of it switched off.
-type modest struct{ able }
-
-func (modest) Disabled() []providers.Ability {
-	return []providers.Ability{providers.CanFind, providers.CanKey}
-}
-
 var everything = []providers.Ability{
 	providers.CanFind, providers.CanKey, providers.CanReply, providers.CanUpload, providers.CanResolve, providers.CanStage,
 	providers.CanEdit, providers.CanDelete, providers.CanCheck, providers.CanRefresh, providers.CanLimit,
@@ -81,8 +74,6 @@ func TestAbilitiesAreWhatIsImplementedLessWhatIsDisabled(t *testing.T) {
 		"all":                 {able{}, nil, everything},
 		"one disabled":        {able{}, []providers.Ability{providers.CanFind}, everything[1:]},
 		"all disabled":        {able{}, everything, nil},
-		"by itself":           {modest{}, nil, everything[2:]},
-		"by itself and here":  {modest{}, []providers.Ability{providers.CanLimit}, everything[2:10]},
 		"what is not there":   {plain{}, []providers.Ability{providers.CanFind, "fly"}, nil},
 		"what does not exist": {able{}, []providers.Ability{"fly"}, everything},
 	} {

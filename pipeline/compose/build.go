@@ -78,7 +78,7 @@ func Build(ctx context.Context, in Input) (*View, error) {
 	}
 	diags = append(slices.Clone(in.ConfigDiagnostics), diags...)
 	for i, r := range results {
-		if tree.Posts[i].Draft() && len(r.items) > 0 && r.items[0].Draft() {
+		if tree.Posts[i].Draft() && (len(r.items) == 0 || r.items[0].Draft()) {
 			v.Drafts++
 		}
 		diags = append(diags, r.diags...)

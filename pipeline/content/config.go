@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/broadside-pub/broadside/pipeline"
 	"github.com/broadside-pub/broadside/pipeline/schedule"
@@ -129,6 +130,27 @@ func (c *configReader) read(text string) {
 	if people != nil && !null(people.value) {
 		c.readPeople(*people)
 	}
+	if !pipeline.HasErrors(c.list) {
+		c.schema(root)
+	}
+}
+
+// schema holds the file against the schema that editors use, so that the two never disagree.
+func (c *configReader) schema(root ast.Node) {
+	top := entry{key: "broadside.yaml", at: pipeline.Pos{Line: 1, Column: 1}, value: root}
+	infos := make([]providers.Info, 0, len(c.infos))
+	for _, i := range c.infos {
+		infos = append(infos, i)
+	}
+	s, err := SchemaFor(infos, nil)
+	if err == nil {
+		var compiled *jsonschema.Schema
+		if compiled, err = compileSchema("config", string(s.Config)); err == nil {
+			c.conforms(compiled, top, c.plain(root))
+			return
+		}
+	}
+	c.error(CodeSchema, top.at, err.Error(), "report this")
 }
 
 func (c *configReader) key(e entry) {

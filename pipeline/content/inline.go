@@ -202,10 +202,10 @@ func (in *inliner) link(v *ast.Link, style providers.Style) {
 		in.note(CodeLinkTitleDropped, in.pos(v.Pos()), "the title of a link is not sent", "say it in the text")
 	}
 	in.flush()
-	before := len(in.spans)
+	before, reported := len(in.spans), len(in.report.list)
 	in.children(v, style, dest)
 	in.flush()
-	if ok && before == len(in.spans) {
+	if ok && before == len(in.spans) && reported == len(in.report.list) {
 		in.error(CodeBadLink, in.pos(v.Pos()), "a link without a text", "put a text between the brackets")
 	}
 	in.set(style, "")

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/broadside-pub/broadside/pipeline"
 	"github.com/broadside-pub/broadside/providers"
 )
@@ -270,11 +268,6 @@ func baseSchema(name string) (object, error) {
 		return nil, fmt.Errorf("base schema %s: %w", name, err)
 	}
 	return out, nil
-}
-
-// compileDocument compiles a schema that this package made.
-func compileDocument(name string, text []byte) (*jsonschema.Schema, error) {
-	return compileSchema(name, string(text))
 }
 
 func indented(v any) ([]byte, error) {

@@ -25,6 +25,9 @@ func (o *opener) httpCredentials(ctx context.Context) (credentials, error) {
 		return o.tokenCredentials("$"+name, o.tokenUser(), token), nil
 	}
 	if u := o.addr.user; u != nil {
+		if len(u.Username()) >= tokenLength {
+			o.secrets.add(u.Username())
+		}
 		if password, ok := u.Password(); ok && password != "" {
 			return o.tokenCredentials("the remote's URL", u.Username(), password), nil
 		}
@@ -41,8 +44,14 @@ func (o *opener) httpCredentials(ctx context.Context) (credentials, error) {
 	if c, ok := o.netrcCredentials(); ok {
 		return c, nil
 	}
+	if u := o.addr.user; u != nil && len(u.Username()) >= tokenLength {
+		return o.tokenCredentials("the remote's URL", u.Username(), ""), nil
+	}
 	return credentials{}, nil
 }
+
+// tokenLength is from where on a user name in a URL is taken for a token, which some put there.
+const tokenLength = 20
 
 func (o *opener) tokenCredentials(source, user, token string) credentials {
 	return credentials{source, []header{o.secrets.basicAuth(user, token)}}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,6 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
 
 	"github.com/broadside-pub/broadside/pipeline/gitstore"
 	"github.com/broadside-pub/broadside/pipeline/gitstore/gittest"
@@ -239,6 +243,45 @@ func TestRedirectCarriesNoCredentialsElsewhere(t *testing.T) {
 	}
 }
 
+// serveAgent is an ssh agent that holds one key.
+func serveAgent(t *testing.T, pem []byte) (socket string) {
+	t.Helper()
+	priv, err := ssh.ParseRawPrivateKey(pem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring := agent.NewKeyring()
+	if err := ring.Add(agent.AddedKey{PrivateKey: priv}); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "agent") // the name of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket = filepath.Join(dir, "s")
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ln.Close()
+		os.RemoveAll(dir)
+	})
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_ = agent.ServeAgent(ring, c)
+				c.Close()
+			}()
+		}
+	}()
+	return socket
+}
+
 func TestSSHFindsItsKey(t *testing.T) {
 	t.Parallel()
 	dir := gittest.Bare(t, filepath.Join(t.TempDir(), "repo.git"), "sha1")
@@ -274,6 +317,10 @@ func TestSSHFindsItsKey(t *testing.T) {
 		}},
 		{name: "command of actions/checkout", put: func(_ *testing.T, _ string, _ *gitstore.Options) []string {
 			return []string{"GIT_SSH_COMMAND=\"/usr/bin/ssh\" -i \"" + srv.Key + "\" -o StrictHostKeyChecking=yes -o CheckHostIP=no -o \"UserKnownHostsFile=" + srv.KnownHosts + "\""}
+		}},
+		{name: "agent", put: func(t *testing.T, home string, _ *gitstore.Options) []string {
+			write(t, filepath.Join(home, ".ssh", "known_hosts"), string(hosts))
+			return []string{"SSH_AUTH_SOCK=" + serveAgent(t, key)}
 		}},
 		{name: "no key", fail: "no ssh key", put: func(t *testing.T, home string, _ *gitstore.Options) []string {
 			write(t, filepath.Join(home, ".ssh", "known_hosts"), string(hosts))

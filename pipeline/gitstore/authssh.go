@@ -182,7 +182,7 @@ func (o *opener) sshSettings() sshSettings {
 		return p
 	}
 	command := o.env("GIT_SSH_COMMAND")
-	if c, ok := o.cfg.get("core", "", "sshcommand"); ok && command == "" {
+	if c, ok := o.own.get("core", "", "sshcommand"); ok && command == "" {
 		command = c
 	}
 	words := splitWords(command)

@@ -40,7 +40,7 @@ func (r *cliRemote) push(ctx context.Context, p Push) (res Result) {
 		}
 		return res
 	}
-	res.Refs = refsCopy(refs)
+	res.Refs = refs
 	todo, out, err := decide(refs.Tips, p.Updates, p.Expect)
 	if res.Outcome, res.Err = out, err; err != nil {
 		return res

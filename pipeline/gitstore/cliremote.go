@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -39,6 +37,7 @@ type cliRemote struct {
 
 var _ Remote = (*cliRemote)(nil)
 
+// openGit needs a git of 2.31 (2021) or newer.
 func (o *opener) openGit(ctx context.Context) (Remote, error) {
 	g, err := o.git()
 	if err != nil {
@@ -122,7 +121,7 @@ func (o *opener) forward(ctx context.Context, r *cliRemote) error {
 
 // sshCommand keeps ssh from prompting, and names the key and host keys that were asked for.
 func (o *opener) sshCommand() []string {
-	_, configured := o.cfg.get("core", "", "sshcommand")
+	_, configured := o.own.get("core", "", "sshcommand")
 	if o.opt.SSHKey == "" && len(o.opt.KnownHosts) == 0 {
 		if configured || o.env("GIT_SSH_COMMAND") != "" || o.env("GIT_SSH") != "" {
 			return nil
@@ -392,81 +391,4 @@ func (r *cliRemote) Build(ctx context.Context, c Commit) (Snapshot, error) {
 		return nil, context.Cause(ctx)
 	}
 	return r.objects.Build(c)
-}
-
-// History lets git walk first parents, as goRemote does.
-func (r *cliRemote) History(ctx context.Context, ref, path string, limit int) ([]FileChange, error) {
-	if err := checkRef(ref); err != nil {
-		return nil, err
-	}
-	ctx, end, err := r.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	repo := &cliRepo{git: r.git, dir: filepath.Join(r.dir, "history.git"), format: r.objects.format}
-	defer os.RemoveAll(repo.dir)
-	for depth := 8; ; depth *= 8 {
-		depth = min(depth, deepest)
-		tip, err := r.fetchInto(ctx, repo, ref, noBlobs, "--depth="+strconv.Itoa(depth))
-		if err != nil {
-			return nil, r.failed("read the history of "+path+" on "+ref+" of", err)
-		}
-		if tip == "" {
-			return nil, nil
-		}
-		changes, more, err := r.log(ctx, repo, tip, path, limit)
-		if err != nil {
-			return nil, r.failed("read the history of "+path+" on "+ref+" of", err)
-		}
-		if !more || depth == deepest {
-			return changes, nil
-		}
-	}
-}
-
-// log lists the changes of a file in a repository that may be shallow; more tells that older commits could matter.
-func (r *cliRemote) log(ctx context.Context, repo *cliRepo, tip Hash, path string, limit int) (out []FileChange, more bool, err error) {
-	text, err := repo.run(ctx, "", "--literal-pathspecs", "log", "--first-parent", "--diff-merges=first-parent", "--no-renames", "--raw",
-		"--no-abbrev", "--format=commit %H %ct", string(tip), "--", path)
-	if err != nil {
-		return nil, false, err
-	}
-	edge := map[Hash]bool{}
-	if data, err := os.ReadFile(filepath.Join(repo.dir, "shallow")); err == nil {
-		for id := range strings.FieldsSeq(string(data)) {
-			edge[Hash(id)] = true
-		}
-	}
-	var cur FileChange
-	for line := range strings.Lines(text) {
-		words := strings.Fields(line)
-		switch {
-		case len(words) == 3 && words[0] == "commit":
-			sec, err := strconv.ParseInt(words[2], 10, 64)
-			if err != nil {
-				return nil, false, fmt.Errorf("git log said %q", clip(line, 80))
-			}
-			cur = FileChange{Commit: Hash(words[1]), When: time.Unix(sec, 0).UTC()}
-		case len(words) >= 6 && strings.HasPrefix(line, ":") && strings.HasSuffix(line, "\t"+path+"\n"):
-			if edge[cur.Commit] {
-				return out, true, nil // at the edge every file looks new
-			}
-			if words[4] != "D" {
-				cur.Blob = Hash(words[3])
-			}
-			out = append(out, cur)
-			if limit > 0 && len(out) == limit {
-				return out, false, nil
-			}
-		}
-	}
-	// nothing at the edge touches the file, so it is absent there and may have been removed before
-	return out, len(edge) > 0, nil
-}
-
-// refsCopy keeps a caller from changing what was decided from.
-func refsCopy(r Refs) Refs {
-	r.Tips = maps.Clone(r.Tips)
-	return r
 }

@@ -30,7 +30,7 @@ func (r *cliRepo) args(more ...string) []string {
 		"maintenance.auto=false", "fetch.writeCommitGraph=false", "fetch.recurseSubmodules=false", "push.recurseSubmodules=no",
 		"push.followTags=false", "push.gpgSign=false", "push.negotiate=false", "fetch.prune=false", "log.showRoot=true",
 		"log.showSignature=false", "core.commitGraph=false", "credential.interactive=false", "fetch.unpackLimit=100",
-		"fetch.fsckObjects=true", "fetch.bundleURI=",
+		"fetch.bundleURI=",
 	} {
 		base = append(base, "-c", c)
 	}

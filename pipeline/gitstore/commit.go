@@ -123,7 +123,7 @@ func encodeCommit(f ObjectFormat, c Commit, tree, parent Hash) ([]byte, error) {
 		}
 		fmt.Fprintf(&b, "parent %s\n", also)
 	}
-	who := fmt.Sprintf("%s <%s> %d %s", identText(c.Name), identText(c.Email), c.When.Unix(), c.When.Format("-0700"))
+	who := fmt.Sprintf("%s <%s> %d %s", identText(c.Name, "unknown"), identText(c.Email, "unknown@localhost"), c.When.Unix(), c.When.Format("-0700"))
 	fmt.Fprintf(&b, "author %s\ncommitter %s\n", who, who)
 	head := b.Len()
 	msg := strings.ReplaceAll(c.Message, "\x00", "")
@@ -155,12 +155,16 @@ func signatureHeader(f ObjectFormat) string {
 	return "gpgsig"
 }
 
-// identText drops what would break an author line.
-func identText(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+// identText drops what would break an author line, which must not have empty parts either.
+func identText(s, empty string) string {
+	s = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < 0x20 || r == '<' || r == '>' || r == 0x7f {
 			return -1
 		}
 		return r
 	}, s))
+	if s == "" {
+		return empty
+	}
+	return s
 }

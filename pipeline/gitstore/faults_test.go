@@ -81,14 +81,12 @@ func TestPushFaultsHaveTheirOutcome(t *testing.T) {
 		for _, transport := range []string{gitstore.TransportGo, gitstore.TransportGit} {
 			t.Run(transport+"/"+string(c.at)+"/"+string(c.fault), func(t *testing.T) {
 				t.Parallel()
-				srv, dir, r := httpRemote(t, transport, func(o *gitstore.Options) {
-					if c.fault == gittest.Hang {
-						o.Timeout = 2 * time.Second
-					}
-				})
+				srv, dir, r := httpRemote(t, transport, nil)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				srv.OnHang(func() { cancel(context.DeadlineExceeded) })
 				s := built(t, r, nil, "a", "1")
 				srv.Fail(c.at, c.fault)
-				res := r.Push(t.Context(), one(ledger, "", s))
+				res := r.Push(ctx, one(ledger, "", s))
 				out := c.out
 				if transport == gitstore.TransportGit {
 					out = c.git
@@ -148,6 +146,20 @@ func TestThrottlingTellsWhenToComeBack(t *testing.T) {
 	var he *gitstore.HTTPError
 	if !errors.As(err, &he) || he.Status != 429 || he.RetryAfter != 7*time.Second || !strings.Contains(err.Error(), "slow down") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestTimeoutEndsAnOperation(t *testing.T) {
+	t.Parallel()
+	for _, transport := range []string{gitstore.TransportGo, gitstore.TransportGit} {
+		srv, _, r := httpRemote(t, transport, func(o *gitstore.Options) {
+			o.Timeout = 300 * time.Millisecond
+			o.Repo = &gitstore.Repo{ObjectFormat: gitstore.SHA1}
+		})
+		srv.Fail(gittest.RefsForFetch, gittest.Hang, gittest.Hang)
+		if _, err := r.Refs(t.Context()); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "300ms") {
+			t.Errorf("%s: error %v", transport, err)
+		}
 	}
 }
 

@@ -25,7 +25,8 @@ type Refs struct {
 	Date time.Time
 	// At is when the answer arrived, by the clock of Options.Now.
 	At time.Time
-	// Atomic tells whether the remote offers to update several refs in one transaction.
+	// Atomic tells whether the remote offers to update several refs in one transaction. A remote says so only to a push:
+	// what Remote.Refs tells is an assumption, and what Result.Refs tells is known.
 	Atomic bool
 }
 
@@ -56,7 +57,7 @@ type Snapshot interface {
 	Raw() []byte
 	// Parents are the commit's parents; they need not be present.
 	Parents() []Hash
-	// Entries lists all files below prefix ("" for all), sorted by path.
+	// Entries lists all files below the directory prefix ("" for all), sorted by path; a prefix that is a file lists it.
 	Entries(prefix string) ([]Entry, error)
 	// Entry finds one file by path; ok is false when the tree has none.
 	Entry(path string) (e Entry, ok bool, err error)
@@ -154,7 +155,8 @@ type Remote interface {
 	// reachable objects; where it does not, the whole commit is fetched again with its blobs.
 	FetchBlobs(ctx context.Context, s Snapshot, blobs []Hash) error
 	// History reports, newest first, the commits at which the blob at path was last changed on ref, deepening as far
-	// as needed, up to limit changes.
+	// as needed, up to limit changes (0 for all). It follows first parents: a merge is the moment at which its changes
+	// came onto the branch.
 	History(ctx context.Context, ref, path string, limit int) ([]FileChange, error)
 	// Build makes the objects of a new commit locally; nothing is sent.
 	Build(ctx context.Context, c Commit) (Snapshot, error)

@@ -80,10 +80,11 @@ type opener struct {
 	env  func(string) string
 	now  func() time.Time
 	addr address
-	cfg  *gitConfig
-	// trusted tells that the checkout's settings may name commands to run.
-	trusted bool
-	secrets *secretList
+	// cfg is the configuration with that of the checkout, own without it where the checkout belongs to another user: what
+	// names commands to run or servers to trust comes from own.
+	cfg, own *gitConfig
+	trusted  bool
+	secrets  *secretList
 }
 
 func newOpener(opt Options) (*opener, error) {
@@ -98,23 +99,28 @@ func newOpener(opt Options) (*opener, error) {
 		o.opt.Timeout = DefaultTimeout
 	}
 	raw, dir := opt.URL, ""
-	var err error
+	user, err := userConfig(o.env)
+	if err != nil {
+		return nil, fmt.Errorf("read the git configuration: %w", err)
+	}
+	o.cfg, o.own, o.trusted = user, user, true
 	if opt.Repo != nil {
 		dir = opt.Repo.Root
-		o.trusted = !opt.Repo.foreign()
-		o.cfg, err = opt.Repo.config(o.env)
+		if o.cfg, err = opt.Repo.config(o.env); err != nil {
+			return nil, fmt.Errorf("read the git configuration: %w", err)
+		}
+		if o.trusted = !opt.Repo.foreign(user); o.trusted {
+			o.own = o.cfg
+		}
 		if raw == "" {
 			name := opt.Repo.DefaultRemote()
 			if name == "" {
 				return nil, errors.New("the checkout has no git remote, or several and none called origin: name one")
 			}
-			raw = opt.Repo.Remotes[name]
+			if raw = opt.Repo.raw[name]; raw == "" {
+				raw = opt.Repo.Remotes[name]
+			}
 		}
-	} else {
-		o.cfg, err = userConfig(o.env)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the git configuration: %w", err)
 	}
 	if o.addr, err = parseAddress(o.cfg.rewrite(raw), dir); err != nil {
 		return nil, err
@@ -198,7 +204,7 @@ func (o *opener) httpSetting(key, variable string) string {
 			return v
 		}
 	}
-	values := o.cfg.urlValues("http", key, o.addr.url)
+	values := o.own.urlValues("http", key, o.addr.url)
 	if len(values) == 0 {
 		return ""
 	}

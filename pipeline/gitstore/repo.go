@@ -1,8 +1,6 @@
 package gitstore
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,6 +34,8 @@ type Repo struct {
 	Submodule bool
 
 	upstream string
+	// raw are the URLs before insteadOf, which must be applied only once.
+	raw map[string]string
 }
 
 // Discover finds the checkout that encloses dir: the nearest directory with a .git directory or file. A bare repository
@@ -139,7 +139,7 @@ func readLine(file string) (string, error) {
 }
 
 func readRepo(root, gitDir string, env func(string) string) (Repo, error) {
-	r := Repo{Root: root, GitDir: gitDir, CommonDir: commonDir(gitDir), ObjectFormat: SHA1, Remotes: map[string]string{}}
+	r := Repo{Root: root, GitDir: gitDir, CommonDir: commonDir(gitDir), ObjectFormat: SHA1, Remotes: map[string]string{}, raw: map[string]string{}}
 	r.Linked = r.CommonDir != r.GitDir
 	r.Submodule = !r.Linked && filepath.Dir(gitDir) != root
 	r.readHead()
@@ -153,7 +153,7 @@ func readRepo(root, gitDir string, env func(string) string) (Repo, error) {
 	for _, name := range cfg.subs("remote") {
 		for _, s := range cfg.settings {
 			if s.section == "remote" && s.sub == name && s.key == "url" && s.value != "" {
-				r.Remotes[name] = cfg.rewrite(s.value)
+				r.raw[name], r.Remotes[name] = s.value, cfg.rewrite(s.value)
 				break // git fetches from the first
 			}
 		}
@@ -170,105 +170,6 @@ func readRepo(root, gitDir string, env func(string) string) (Repo, error) {
 		r.upstream, _ = cfg.get("branch", r.Branch, "remote")
 	}
 	return r, nil
-}
-
-// config reads the configuration that applies to the checkout; env nil leaves out all but the repository's own files.
-func (r *Repo) config(env func(string) string) (*gitConfig, error) {
-	scope := configScope{env: env, gitDir: r.GitDir, branch: r.Branch}
-	c := &gitConfig{}
-	if env == nil {
-		scope.env = func(string) string { return "" }
-	} else {
-		for _, f := range scope.userFiles() {
-			if err := c.readFile(scope, f, 0); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if err := c.readFile(scope, filepath.Join(r.CommonDir, "config"), 0); err != nil {
-		return nil, err
-	}
-	if c.bool("extensions", "", "worktreeconfig") {
-		if err := c.readFile(scope, filepath.Join(r.GitDir, "config.worktree"), 0); err != nil {
-			return nil, err
-		}
-	}
-	c.addEnv(scope.env)
-	return c, nil
-}
-
-// userConfig reads the configuration that applies outside of any checkout.
-func userConfig(env func(string) string) (*gitConfig, error) {
-	scope := configScope{env: env}
-	c := &gitConfig{}
-	for _, f := range scope.userFiles() {
-		if err := c.readFile(scope, f, 0); err != nil {
-			return nil, err
-		}
-	}
-	c.addEnv(env)
-	return c, nil
-}
-
-// addEnv adds the settings of GIT_CONFIG_COUNT, which outrank all files.
-func (c *gitConfig) addEnv(env func(string) string) {
-	for _, item := range envConfig(env) {
-		section, rest, ok := strings.Cut(item.key, ".")
-		if !ok {
-			continue
-		}
-		s := setting{section: strings.ToLower(section), value: item.value}
-		if i := strings.LastIndexByte(rest, '.'); i >= 0 {
-			s.sub, rest = rest[:i], rest[i+1:]
-		}
-		s.key = strings.ToLower(rest)
-		c.settings = append(c.settings, s)
-	}
-}
-
-// readHead reads HEAD and, where the ref is stored in files, its commit.
-func (r *Repo) readHead() {
-	file := filepath.Join(r.GitDir, "HEAD")
-	line, err := readLine(file)
-	if err != nil {
-		return
-	}
-	ref, symbolic := strings.CutPrefix(line, "ref:")
-	if !symbolic {
-		if h := Hash(strings.ToLower(line)); SHA1.valid(h) || SHA256.valid(h) {
-			r.Head = h
-		}
-		return
-	}
-	ref = strings.TrimSpace(ref)
-	if ref == "refs/heads/.invalid" {
-		return // the refs are in a reftable
-	}
-	r.Branch, _ = strings.CutPrefix(ref, "refs/heads/")
-	if checkRef(ref) != nil {
-		return
-	}
-	if line, err := readLine(filepath.Join(r.CommonDir, filepath.FromSlash(ref))); err == nil {
-		if h := Hash(line); SHA1.valid(h) || SHA256.valid(h) {
-			r.Head = h
-			return
-		}
-	}
-	r.Head = packedRef(filepath.Join(r.CommonDir, "packed-refs"), ref)
-}
-
-func packedRef(file, ref string) Hash {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	sc := bufio.NewScanner(bytes.NewReader(data))
-	for sc.Scan() {
-		if id, name, ok := strings.Cut(sc.Text(), " "); ok && name == ref && (SHA1.valid(Hash(id)) || SHA256.valid(Hash(id))) {
-			return Hash(id)
-		}
-	}
-	return ""
 }
 
 // DefaultRemote names the remote that the checkout belongs to: that of HEAD's branch, else "origin", else the only one.
@@ -298,8 +199,26 @@ func (r *Repo) RemoteNames() []string {
 	return out
 }
 
-// foreign tells that the checkout belongs to another user, whose settings must not make this process run commands.
-func (r *Repo) foreign() bool {
+// foreign tells that the checkout belongs to another user, whose settings must not make this process run commands or trust
+// servers. As for git, safe.directory in the user's own configuration is the way to say otherwise.
+func (r *Repo) foreign(user *gitConfig) bool {
+	safe := false
+	for _, s := range user.settings {
+		if s.section != "safe" || s.key != "directory" {
+			continue
+		}
+		dir, below := strings.CutSuffix(s.value, "/*")
+		switch {
+		case s.value == "":
+			safe = false
+		case s.value == "*", filepath.Clean(s.value) == r.Root, filepath.Clean(s.value) == r.GitDir,
+			below && strings.HasPrefix(r.Root, filepath.Clean(dir)+string(filepath.Separator)):
+			safe = true
+		}
+	}
+	if safe {
+		return false
+	}
 	for _, p := range []string{r.CommonDir, r.GitDir, r.Root} {
 		if st, err := os.Stat(p); err != nil || !ownedByUs(st) {
 			return true

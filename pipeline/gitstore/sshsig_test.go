@@ -62,11 +62,19 @@ func signedCommit(t testing.TB, signer ssh.Signer, message string) gitstore.Snap
 // TestSignedCommitIsGoodForGit checks our signatures with git and ssh-keygen, and git's with ours.
 func TestSignedCommitIsGoodForGit(t *testing.T) {
 	t.Parallel()
-	for name, signer := range signers(t) {
+	keys := signers(t)
+	keys["sha256"] = keys["ed25519"]
+	for name, signer := range keys {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := gittest.Bare(t, filepath.Join(t.TempDir(), "r.git"), "sha1")
-			r := opening(t, gitstore.Options{URL: dir})
+			opt, format := gitstore.Options{}, "sha1"
+			if name == "sha256" {
+				opt.Transport, format = gitstore.TransportGit, name
+			}
+			dir := gittest.Bare(t, filepath.Join(t.TempDir(), "r.git"), format)
+			opt.URL = dir
+			r := opening(t, opt)
+			defer r.Close()
 			s, err := r.Build(t.Context(), gitstore.Commit{
 				Changes: []gitstore.Change{{Path: "a", Data: []byte("1")}}, Message: "subject\n\nbody\n", Name: "T", Email: "t@example.com",
 				When: time.Unix(1_790_000_000, 0),

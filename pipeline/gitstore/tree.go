@@ -46,7 +46,7 @@ func parseTree(f ObjectFormat, data []byte) ([]treeEntry, error) {
 			return nil, errors.New("truncated entry")
 		}
 		mode, name, ok := strings.Cut(string(head), " ")
-		if !ok || name == "" || strings.Contains(name, "/") {
+		if !ok || name == "" || name == "." || name == ".." || strings.Contains(name, "/") {
 			return nil, fmt.Errorf("malformed entry %q", head)
 		}
 		m, err := strconv.ParseUint(mode, 8, 32)

@@ -158,6 +158,10 @@ func (j *Journal) syncTo(ctx context.Context, refs gitstore.Refs) error {
 			mark = refs.Tips[j.opt.Config.MarkRef()]
 		}
 		if state, err = j.fold(have, snap, state); err != nil {
+			// That somebody else has written explains more than what is wrong with it.
+			if foreign := checkSigner(j.opt, snap, nil); foreign != nil {
+				return foreign
+			}
 			return err
 		}
 		have = snap

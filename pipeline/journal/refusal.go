@@ -108,6 +108,7 @@ func check(opt Options, snap gitstore.Snapshot, mark gitstore.Hash, state *ledge
 	return checkHome(opt, state)
 }
 
+// checkSigner holds that the ledger's signer made the tip. state may be nil, where it could not be read.
 func checkSigner(opt Options, snap gitstore.Snapshot, state *ledger.State) error {
 	if opt.Config.Signer == "" {
 		return &Refusal{Code: "ledger_unsigned", Message: "broadside.yaml names no ledger signer",
@@ -118,7 +119,7 @@ func checkSigner(opt Options, snap gitstore.Snapshot, state *ledger.State) error
 		return &Refusal{Code: "ledger_unsigned", Err: err, Message: fmt.Sprintf("ledger.signer in broadside.yaml is not a public key: %v", err),
 			Hint: "it is one line as in authorized_keys: ssh-ed25519 AAAA..."}
 	}
-	if named := state.Binding.Signer; named != "" && !sameKey(named, key) {
+	if state != nil && state.Binding.Signer != "" && !sameKey(state.Binding.Signer, key) {
 		return &Refusal{Code: "ledger_unsigned",
 			Message: "broadside.yaml names another ledger signer than the ledger itself",
 			Hint:    "a new signer counts only when the old one names it: `broadside ledger move --new-signer`; otherwise restore ledger.signer"}

@@ -241,7 +241,7 @@ func (r *Restoration) events(j *Journal) ([]ledger.Event, error) {
 			return err
 		}
 		return tx.Add(tx.State.Hold(tx.Stamp, ledger.HoldInput{Hold: id, Scope: ledger.ScopeAll, Reason: ReasonRestored,
-			Detail: "restored from a copy that may be old: compare `broadside status` with the networks first"}))
+			Detail: "from a copy that may be old: compare `broadside status` with the networks first"}))
 	})
 }
 

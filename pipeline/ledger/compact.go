@@ -21,8 +21,12 @@ type FileChange struct {
 
 // Compact folds everything up to s.Number into archive/ and removes all event files. s must be what files load to. The
 // commit that carries the changes also carries the event file s.Number + 1 (NextFile), so that it has a number and a
-// token like any other. Loading the result gives the same state.
+// token like any other. Loading the result gives the same state. A state to which events were applied that no file has
+// yet is refused: they would be folded twice.
 func Compact(s *State, files Files, now time.Time) ([]FileChange, error) {
+	if s.ahead > 0 {
+		return nil, fmt.Errorf("ledger: cannot compact: the state is %d events ahead of the files", s.ahead)
+	}
 	events, err := eventFiles(files)
 	if err != nil {
 		return nil, err

@@ -54,18 +54,28 @@ func Fields(k Kind) []Field {
 	return out
 }
 
-// forms gives every text field its form. `state` and `reason` depend on the kind too; the rules see to that.
+// kindForms are the forms of fields that mean another thing in each kind.
+var kindForms = map[Kind]map[string]form{
+	Prepared: {"state": oneOf("begun", "done")},
+	Receipt:  {"by_whom": oneOf(ByResponse, ByFinder, ByPerson, ByAdopt)},
+	Ended: {
+		"state":   oneOf("queued", "failed", "uncertain", "canceled", "edited", "retracted"),
+		"by_whom": oneOf(ByResponse, ByFinder, ByKey, ByRun, ByPerson),
+	},
+}
+
+// forms gives every text field its form, where kindForms has none.
 var forms = map[string]form{
 	"kind": {max: 32, valid: func(s string) bool { _, ok := kindFields[Kind(s)]; return ok }},
 	"run":  runName, "post": postID, "target": targetForm, "dest": freeText,
 	"ledger": hex32, "home_url": freeText, "repo_id": freeText, "content_branch": freeText, "actor": freeText,
 	"why": oneOf(WhyInit, WhyMove, WhyRestore), "signer": freeText,
 	"slot": freeText, "path": freeText, "blob": objectID, "config": hex64, "source": hex64,
-	"step": freeText, "state": oneOf("begun", "done", "queued", "failed", "uncertain", "canceled", "edited", "retracted"),
+	"step": freeText, "state": freeText,
 	"attempt": hex16, "content": objectID, "rendition": hex64,
 	"purpose": oneOf(PurposePublish, PurposeEdit, PurposeRetract), "evidence": freeText, "login": networkID,
 	"id": networkID, "url": longText, "ref": freeText,
-	"by_whom": oneOf(ByResponse, ByFinder, ByKey, ByRun, ByPerson, ByAdopt),
+	"by_whom": freeText,
 	"reason":  reasonForm, "detail": longText, "hold": holdID, "scope": scopeForm,
 	"file": credFile, "digest": hex64, "chain": freeText,
 }
@@ -99,18 +109,20 @@ const (
 // maxCount bounds the numbers of an event: parts, generations, sequence numbers.
 const maxCount = 1_000_000
 
-// masks holds the required and allowed fields of a kind as bits of eventTable.
-type masks struct{ required, allowed uint64 }
+// masks holds the required and allowed fields of a kind as bits of eventTable, and the form of each text field.
+type masks struct {
+	required, allowed uint64
+	forms             []*form
+}
 
 var kindMasks = makeMasks()
 
-// eventForms has the form of each text column of eventTable.
-var eventForms = makeForms()
-
-func makeForms() []*form {
+func makeForms(k Kind) []*form {
 	out := make([]*form, len(eventTable.fields))
 	for i, c := range eventTable.fields {
-		if f, ok := forms[c.name]; ok {
+		if f, ok := kindForms[k][c.name]; ok {
+			out[i] = &f
+		} else if f, ok := forms[c.name]; ok {
 			out[i] = &f
 		} else if _, text := c.at(&Event{}).(*string); text {
 			panic("ledger: text field without a form: " + c.name)
@@ -122,7 +134,7 @@ func makeForms() []*form {
 func makeMasks() map[Kind]masks {
 	out := make(map[Kind]masks, len(kindFields))
 	for _, k := range Kinds() {
-		var m masks
+		m := masks{forms: makeForms(k)}
 		for _, f := range Fields(k) {
 			bit := uint64(1) << eventTable.index[f.Name]
 			m.allowed |= bit
@@ -156,7 +168,7 @@ func validate(e *Event, present uint64) error {
 		if isZero(p) && zeroable&m.required&(1<<i) == 0 {
 			return &FieldError{e.Kind, f.name, "is empty"}
 		}
-		if why := checkForm(eventForms[i], p); why != "" {
+		if why := checkForm(m.forms[i], p); why != "" {
 			return &FieldError{e.Kind, f.name, why}
 		}
 	}

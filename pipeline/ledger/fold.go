@@ -36,6 +36,7 @@ func (s *State) Fork() *State {
 		Extra:       slices.Clone(s.Extra),
 		busyTarget:  maps.Clone(s.busyTarget),
 		busyLogin:   maps.Clone(s.busyLogin),
+		ahead:       s.ahead,
 	}
 	f.owner.Store(new(owner))
 	s.owner.Store(new(owner)) // what s had for itself is now shared
@@ -87,7 +88,11 @@ func (s *State) Apply(e Event) error {
 	if err := check(&e); err != nil {
 		return err
 	}
-	return s.fold(&e)
+	if err := s.fold(&e); err != nil {
+		return err
+	}
+	s.ahead++
+	return nil
 }
 
 // fold is Apply for an event that is known to be well-formed.

@@ -26,6 +26,8 @@ type State struct {
 	busyTarget map[pipeline.Target]pipeline.DeliveryID
 	busyLogin  map[string]pipeline.DeliveryID
 	index      atomic.Pointer[index]
+	// ahead counts the events that were applied since the last file.
+	ahead int
 }
 
 // Binding is where the ledger belongs.

@@ -1,13 +1,11 @@
 package ledger
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"time"
-	"unicode/utf8"
 )
 
 // column is one JSON member of a record: its name and where its value lives.
@@ -314,26 +312,4 @@ func appendText(dst []byte, s string) []byte {
 	}
 	dst = append(dst, s[from:]...)
 	return append(dst, '"')
-}
-
-// checkRaw tells whether raw is one JSON value that can stand inside a line: compact enough to hold no line break, not
-// nested too deeply, without doubled keys.
-func checkRaw(raw []byte) error {
-	if bytes.IndexByte(raw, '\n') >= 0 {
-		return errors.New("holds a line break")
-	}
-	if !utf8.Valid(raw) {
-		return errSyntax
-	}
-	s := scanner{b: raw}
-	if s.space(); s.i > 0 {
-		return errors.New("begins with a space")
-	}
-	if err := s.skip(0); err != nil {
-		return err
-	}
-	if s.i != len(raw) {
-		return errSyntax
-	}
-	return nil
 }

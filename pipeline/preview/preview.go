@@ -29,7 +29,7 @@ type Destination struct {
 	Target   pipeline.Target `json:"target,omitempty"`
 	// Skip tells that the author wants nothing here.
 	Skip bool `json:"skip,omitempty"`
-	// Invalid tells that nothing goes out here until the diagnostics are dealt with; there are no parts then.
+	// Invalid tells that nothing goes out here until the diagnostics are dealt with; the parts are then as they would be.
 	Invalid     bool                  `json:"invalid,omitempty"`
 	Source      string                `json:"source,omitempty"`
 	Rendition   string                `json:"rendition,omitempty"`
@@ -98,10 +98,15 @@ func destination(it *compose.Item, ds []pipeline.Diagnostic) Destination {
 			d.Diagnostics = append(d.Diagnostics, x)
 		}
 	}
-	if it.Skip || it.Errors {
+	if it.Skip {
 		return d
 	}
-	for _, p := range it.Encoded.Parts {
+	enc := it.Encoded
+	if it.Errors && it.Again != nil {
+		// How much too long it is, and what stands where, shows best in the text itself.
+		_, enc, _ = it.Again(it.Destination.Limits)
+	}
+	for _, p := range enc.Parts {
 		part := Part{Text: p.Text, Lengths: p.Lengths, Settings: p.Extra, Mentions: p.Resolve}
 		for _, m := range p.Media {
 			part.Media = append(part.Media, Media{Path: m.Path, MIME: m.MIME, Bytes: m.Bytes, Width: m.Width, Height: m.Height, Alt: m.Alt,

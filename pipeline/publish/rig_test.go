@@ -121,7 +121,7 @@ func (g *rig) config(extra string) {
 	for _, d := range g.dests {
 		fmt.Fprintf(&b, "  %s:\n    provider: sandbox\n    server: %s\n    account: %s\n    target: %s\n", d, network, d, g.target(d, ids[d]))
 		if off := g.disable[d]; len(off) > 0 {
-			fmt.Fprintf(&b, "    settings: {disable: [%s]}\n", strings.Join(off, ", "))
+			fmt.Fprintf(&b, "    disable: [%s]\n", strings.Join(off, ", "))
 		}
 	}
 	g.files["broadside.yaml"] = b.String() + extra

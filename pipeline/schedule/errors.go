@@ -14,14 +14,6 @@ const (
 	CodeNoTime           = "no_time"
 )
 
-// Codes lists every code of this package, sorted.
-func Codes() []string {
-	return []string{
-		CodeAmbiguousTime, CodeBadDuration, CodeBadTime, CodeDateWithoutTime, CodeNoTime, CodeDeadlineTooEarly,
-		CodeTimeInGap, CodeUnknownZone, CodeNextSlot, CodeYearOutOfRange,
-	}
-}
-
 // Error says why a time, zone or duration cannot be taken. It becomes a diagnostic where the author wrote it.
 type Error struct {
 	Code    string

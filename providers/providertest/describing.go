@@ -21,7 +21,7 @@ func describing() []subtest {
 		}},
 		{name: "abilities are those declared", run: func(s *session) {
 			declared := slices.Sorted(slices.Values(s.h.Info.Abilities))
-			have := slices.Sorted(slices.Values(s.able.Names()))
+			have := slices.Sorted(slices.Values(providers.Abilities(s.pub).Names()))
 			if !slices.Equal(declared, have) {
 				s.t.Errorf("Info declares %v, the adapter implements %v", declared, have)
 			}

@@ -172,7 +172,7 @@ func (s *session) drafts() []providers.Draft {
 		}},
 	}}}
 	out := []providers.Draft{s.draft(plain(hello)), s.draft(rich)}
-	if slices.Contains(s.h.Info.Abilities, providers.CanUpload) {
+	if s.h.can(providers.CanUpload) {
 		p := plain(hello)
 		p.Media = []providers.Media{s.picture(1, "A chart"), s.picture(2, "")}
 		if m := s.h.Info.Limits.Media; m == 1 {
@@ -180,7 +180,7 @@ func (s *session) drafts() []providers.Draft {
 		}
 		out = append(out, s.draft(p))
 	}
-	if slices.Contains(s.h.Info.Abilities, providers.CanReply) {
+	if s.h.can(providers.CanReply) {
 		out = append(out, s.draft(plain("One"), plain("Two")))
 	}
 	if s.h.Samples != nil {

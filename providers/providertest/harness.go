@@ -19,6 +19,8 @@ import (
 // Harness is what the suite needs to know about one provider.
 type Harness struct {
 	Info providers.Info
+	// Disable takes abilities away, as a destination may, so that an adapter is tried as a network without them.
+	Disable []providers.Ability
 	// Start makes a fresh fake with one account and no posts. Its clock is now.
 	Start func(t testing.TB, now func() time.Time) Network
 	// Draft returns what a draft needs beside its parts (a title, settings); the suite puts its own parts in. Limits and
@@ -90,7 +92,7 @@ func Run(t *testing.T, h Harness) {
 				t.Skipf("deviation: %s", reason)
 			}
 			for _, a := range s.needs {
-				if !slices.Contains(h.Info.Abilities, a) {
+				if !h.can(a) {
 					t.Skipf("%s lacks the ability %q", h.Info.Name, a)
 				}
 			}
@@ -101,6 +103,11 @@ func Run(t *testing.T, h Harness) {
 			})
 		})
 	}
+}
+
+// can tells whether the provider has an ability that is not disabled.
+func (h Harness) can(a providers.Ability) bool {
+	return slices.Contains(h.Info.Abilities, a) && !slices.Contains(h.Disable, a)
 }
 
 func subtests(h Harness) []subtest {

@@ -44,7 +44,7 @@ func (s *session) renew() {
 	if err != nil {
 		s.t.Fatalf("New: %v", err)
 	}
-	s.pub, s.able = p, providers.Abilities(p)
+	s.pub, s.able = p, providers.Abilities(p, s.h.Disable...)
 }
 
 // fresh refreshes the credential where it must be, as a run does before it claims.

@@ -13,19 +13,11 @@ import (
 
 // harness is the sandbox without some of its abilities.
 func harness(without ...providers.Ability) providertest.Harness {
-	info := sandbox.Info()
-	info.Abilities = slices.DeleteFunc(info.Abilities, func(a providers.Ability) bool { return slices.Contains(without, a) })
-	var names []any
-	for _, a := range without {
-		names = append(names, string(a))
-	}
 	return providertest.Harness{
-		Info:  info,
-		Name:  "bob",
-		Draft: func() providers.Draft { return providers.Draft{Settings: map[string]any{"disable": names}} },
-		Samples: func() []providers.Draft {
-			return samples(names)
-		},
+		Info:    sandbox.Info(),
+		Name:    "bob",
+		Disable: without,
+		Samples: samples,
 		Start: func(t testing.TB, now func() time.Time) providertest.Network {
 			s := server.New(server.Options{Now: now, BaseURL: "https://sandbox.test"})
 			add := s.AddExpiring
@@ -39,15 +31,14 @@ func harness(without ...providers.Ability) providertest.Harness {
 			if _, err := s.AddAccount("bob"); err != nil {
 				t.Fatal(err)
 			}
-			return providertest.Network{Handler: s, Config: config(login, names), Posts: func() []providertest.Post { return posts(s) }}
+			return providertest.Network{Handler: s, Config: config(login), Posts: func() []providertest.Post { return posts(s) }}
 		},
 	}
 }
 
-func config(login server.Login, disable []any) providers.Config {
+func config(login server.Login) providers.Config {
 	return providers.Config{
 		Server: "https://sandbox.test", Account: login.Handle, TargetID: login.ID,
-		Settings: map[string]any{"disable": disable},
 		Credential: providers.Credential{
 			Version: 1, Provider: sandbox.Name, Host: "sandbox.test", Target: "sandbox:sandbox.test:" + login.ID,
 			Account: login.Handle, Login: "login-1",
@@ -76,12 +67,12 @@ func posts(s *server.Server) []providertest.Post {
 	return out
 }
 
-func samples(disable []any) []providers.Draft {
+func samples() []providers.Draft {
 	return []providers.Draft{
 		{
 			Lang: "en",
 			Settings: map[string]any{
-				"disable": disable, "visibility": "unlisted", "content_warning": "release notes", "sensitive": true,
+				"visibility": "unlisted", "content_warning": "release notes", "sensitive": true,
 				"language": "en-GB", "tags": []any{"go", "release"}, "keep_days": uint64(30),
 				"poll": map[string]any{"options": []any{"yes", "no"}, "hours": uint64(48), "multiple": true},
 			},

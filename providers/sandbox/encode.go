@@ -46,13 +46,6 @@ func (e *encoder) checkThread() {
 		e.fail(-1, "too_many_parts", fmt.Sprintf("the thread has %d parts, the sandbox takes %d", len(e.d.Parts), most),
 			"join some parts")
 	}
-	if len(e.d.Parts) > 1 && e.disabled(providers.CanReply) {
-		e.fail(-1, "no_threads", "this destination has replies disabled", "write it as one part")
-	}
-}
-
-func (e *encoder) disabled(a providers.Ability) bool {
-	return slices.Contains(list(e.d.Settings, "disable"), string(a))
 }
 
 // part encodes one part; common holds what the settings say for all of them.
@@ -112,9 +105,6 @@ func (e *encoder) checkText(i int, s string, out *providers.EncodedPart) {
 
 func (e *encoder) checkMedia(i int, part providers.DraftPart, body payload) {
 	l := e.d.Limits
-	if len(part.Media) > 0 && e.disabled(providers.CanUpload) {
-		e.fail(i, "no_media", "this destination has uploads disabled", "remove the media for this destination")
-	}
 	if len(part.Media) > 0 && body.Poll != nil {
 		e.fail(i, "poll_with_media", "a part with a poll takes no media", "put the media into another part")
 	}

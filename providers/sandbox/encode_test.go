@@ -98,8 +98,6 @@ func TestEncodeNamesEveryProblem(t *testing.T) {
 		"empty":         {parts: []providers.DraftPart{one[0], {}}, want: []problem{{"empty_part", "", true, 1}}},
 		"inline image":  {parts: []providers.DraftPart{paragraph(providers.Span{Kind: providers.Image, Text: "icon"})}, want: []problem{{"formatting_dropped", "", false, 0}}},
 		"many parts":    {parts: slices.Repeat(one, 51), want: []problem{{"too_many_parts", "", true, -1}}},
-		"no replies":    {parts: slices.Repeat(one, 2), settings: map[string]any{"disable": []any{"reply"}}, want: []problem{{"no_threads", "", true, -1}}},
-		"no uploads":    {parts: with(img), settings: map[string]any{"disable": []string{"upload"}}, want: []problem{{"no_media", "", true, 0}}},
 		"many media":    {parts: with(img, img, img, img, img), want: []problem{{"too_many_media", "", true, 0}}},
 		"type":          {parts: with(providers.Media{MIME: "image/bmp"}), want: []problem{{"media_type", "", true, 0}}},
 		"large":         {parts: with(providers.Media{MIME: "image/png", Bytes: 5_000_001}), want: []problem{{"media_too_large", "", true, 0}}},

@@ -25,7 +25,7 @@ func open(t *testing.T, o server.Options) (*server.Server, providers.Able) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, adapter(t, config(login, nil), transport.Handler(s))
+	return s, adapter(t, config(login), transport.Handler(s))
 }
 
 func adapter(t *testing.T, cfg providers.Config, rt http.RoundTripper) providers.Able {
@@ -260,7 +260,7 @@ func TestRefreshTokenIsGoodForOneUse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg := config(login, nil)
+		cfg := config(login)
 		a := adapter(t, cfg, transport.Handler(s))
 		if a.Refresh.NeedsRefresh(cfg.Credential, time.Now()) {
 			t.Error("a new token needs a refresh")
@@ -312,7 +312,7 @@ func TestFaultsWorkOverARealConnection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := config(login, nil)
+			cfg := config(login)
 			cfg.Server = h.URL
 			a := adapter(t, cfg, rt)
 			rule(t, s, server.Rule{Fault: fault})

@@ -40,7 +40,7 @@ func Info() providers.Info {
 		Name:  Name,
 		Title: "Sandbox",
 		About: "An invented network for trying things out, run by `broadside sandbox` and `broadside demo`. It has every " +
-			"ability, and each can be switched off with disable, so that a post can be tried on any kind of network.",
+			"ability, and each can be switched off with `disable:`, so that a post can be tried on any kind of network.",
 		Server: providers.ServerRequired,
 		Settings: []providers.Setting{
 			{
@@ -70,10 +70,6 @@ func Info() providers.Info {
 			{
 				Name: "poll", Title: "Poll", Type: providers.Object, Schema: pollSchema,
 				Help: "A poll below the first part, which then takes no media.",
-			},
-			{
-				Name: "disable", Title: "Disabled abilities", Type: providers.Strings, ConfigOnly: true, Enum: abilityNames(),
-				Help: "Abilities that this destination does without.",
 			},
 		},
 		Secrets: []providers.Setting{
@@ -107,14 +103,6 @@ func abilities() []providers.Ability {
 		providers.CanFind, providers.CanKey, providers.CanReply, providers.CanUpload, providers.CanResolve, providers.CanStage,
 		providers.CanEdit, providers.CanDelete, providers.CanCheck, providers.CanRefresh, providers.CanLimit,
 	}
-}
-
-func abilityNames() []string {
-	var out []string
-	for _, a := range abilities() {
-		out = append(out, string(a))
-	}
-	return out
 }
 
 // settings reads what is set for all parts, and checks what Info.Settings cannot express.

@@ -32,7 +32,6 @@ var (
 	_ providers.Checker   = (*Provider)(nil)
 	_ providers.Refresher = (*Provider)(nil)
 	_ providers.Limiter   = (*Provider)(nil)
-	_ providers.Disabler  = (*Provider)(nil)
 )
 
 // Provider publishes to one account of a sandbox.
@@ -40,7 +39,6 @@ type Provider struct {
 	client *api.Client
 	token  string
 	now    func() time.Time
-	off    []providers.Ability
 }
 
 // New makes a Provider; it reaches no network.
@@ -49,15 +47,9 @@ func New(cfg providers.Config) (providers.Publisher, error) {
 		return nil, errors.New("sandbox: a transport and a clock are needed")
 	}
 	p := &Provider{token: cfg.Credential.Secrets[secretToken], now: cfg.Now}
-	for _, name := range list(cfg.Settings, "disable") {
-		p.off = append(p.off, providers.Ability(name))
-	}
 	p.client = api.New(cfg, api.Options{Name: Name, Timeout: requestTimeout, Classify: classify})
 	return p, nil
 }
-
-// Disabled implements providers.Disabler.
-func (p *Provider) Disabled() []providers.Ability { return p.off }
 
 // Publish implements providers.Publisher.
 func (p *Provider) Publish(ctx context.Context, m providers.Message) (providers.Receipt, error) {

@@ -28,11 +28,13 @@ const (
 	HangBefore              // answer nothing; the upstream never hears of it
 	HangAnswer              // forward, then answer nothing
 	CutBody                 // forward, send the answer's headers and half of its body, then close the connection
+	HoldBefore              // wait for Release, whether or not the client does, then forward and answer
+	HoldAnswer              // forward, wait for Release, then answer
 )
 
 // String names the fault.
 func (f Fault) String() string {
-	names := [...]string{"None", "DropBefore", "DropAnswer", "BadGateway", "HangBefore", "HangAnswer", "CutBody"}
+	names := [...]string{"None", "DropBefore", "DropAnswer", "BadGateway", "HangBefore", "HangAnswer", "CutBody", "HoldBefore", "HoldAnswer"}
 	if f < 0 || int(f) >= len(names) {
 		return "invalid"
 	}
@@ -80,11 +82,16 @@ type Proxy struct {
 	upstream *url.URL
 	server   *httptest.Server
 	closing  chan struct{}
+	held     chan Request
 
 	mu       sync.Mutex
 	rules    []*counted
 	requests []*Request
+	gate     chan struct{} // closed by Release
 }
+
+// mostHeld bounds how many exchanges can be held and not yet received from Held.
+const mostHeld = 256
 
 // counted is a rule and how often it has matched.
 type counted struct {
@@ -100,7 +107,7 @@ func New(t testing.TB, upstream string, rules ...Rule) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{t: t, upstream: u, closing: make(chan struct{})}
+	p := &Proxy{t: t, upstream: u, closing: make(chan struct{}), held: make(chan Request, mostHeld), gate: make(chan struct{})}
 	p.Add(rules...)
 	p.server = httptest.NewServer(p)
 	p.URL = p.server.URL
@@ -119,6 +126,13 @@ func (p *Proxy) Add(rules ...Rule) {
 		}
 		p.rules = append(p.rules, &counted{Rule: r})
 	}
+}
+
+// Clear removes every rule: what arrives from now on passes. The rules removed may have struck or not.
+func (p *Proxy) Clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules = nil
 }
 
 // Requests returns what has arrived so far, in that order.
@@ -144,6 +158,31 @@ func (p *Proxy) Count(method, pattern string) int {
 	return n
 }
 
+// Held gives each exchange as it begins to be held: from then on it waits at the point that its fault names.
+func (p *Proxy) Held() <-chan Request { return p.held }
+
+// Release lets every exchange go on that is held now.
+func (p *Proxy) Release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.gate)
+	p.gate = make(chan struct{})
+}
+
+// hold waits for Release. It returns false when the test ends instead.
+func (p *Proxy) hold(r *Request) bool {
+	p.mu.Lock()
+	gate, copied := p.gate, *r
+	p.mu.Unlock()
+	p.held <- copied
+	select {
+	case <-gate:
+		return true
+	case <-p.closing:
+		return false
+	}
+}
+
 // finish lets go of what hangs, stops the server and reports rules that have not struck.
 func (p *Proxy) finish() {
 	close(p.closing)
@@ -167,6 +206,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	seen := p.record(req, body)
 	var a answer
+	if seen.Fault == HoldBefore && !p.hold(seen) {
+		drop(w)
+		return
+	}
 	if seen.Fault.forwards() {
 		a, err = p.forward(req, body)
 		if err != nil {
@@ -179,9 +222,14 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		p.mu.Unlock()
 	}
 	switch seen.Fault {
-	case None:
-		a.writeHeader(w)
-		_, _ = w.Write(a.body)
+	case HoldAnswer:
+		if !p.hold(seen) {
+			drop(w)
+			return
+		}
+		a.write(w)
+	case None, HoldBefore:
+		a.write(w)
 	case DropBefore, DropAnswer:
 		drop(w)
 	case BadGateway:

@@ -1,6 +1,7 @@
 package faultproxy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -196,5 +197,65 @@ func TestAHangingExchangeEndsWithTheProxy(t *testing.T) {
 	}
 	if len(c.errors) != 0 {
 		t.Errorf("complaints: %q", c.errors)
+	}
+}
+
+func TestAHeldExchangeGoesOnWhenItIsReleased(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		fault  Fault
+		before int64 // how often the upstream was asked while the exchange is held
+	}{{HoldBefore, 0}, {HoldAnswer, 1}} {
+		t.Run(c.fault.String(), func(t *testing.T) {
+			t.Parallel()
+			u := newUpstream(t)
+			p := New(t, u.URL, Rule{Times: 1, Fault: c.fault})
+			done := make(chan outcome, 1)
+			go func() { done <- post(t, p.URL, 20*time.Second) }()
+			if r := <-p.Held(); r.Fault != c.fault || string(r.Body) != "hello" {
+				t.Errorf("held %+v", r)
+			}
+			if n := u.hits.Load(); n != c.before {
+				t.Errorf("the upstream was asked %d times, want %d", n, c.before)
+			}
+			select {
+			case got := <-done:
+				t.Errorf("the client got %+v before the release", got)
+			default:
+			}
+			p.Release()
+			if got := <-done; got.err != nil || got.status != 201 {
+				t.Errorf("after the release the client got %+v", got)
+			}
+			if n := u.hits.Load(); n != 1 {
+				t.Errorf("the upstream was asked %d times in the end", n)
+			}
+		})
+	}
+}
+
+func TestAHeldRequestArrivesThoughItsClientHasGone(t *testing.T) {
+	t.Parallel()
+	u := newUpstream(t)
+	p := New(t, u.URL, Rule{Times: 1, Fault: HoldBefore})
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, strings.NewReader("hello"))
+		if err == nil {
+			_, err = (&http.Transport{}).RoundTrip(req)
+		}
+		gone <- err
+	}()
+	<-p.Held()
+	cancel()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Fatalf("the client ended with %v", err)
+	}
+	p.Release()
+	for deadline := time.Now().Add(20 * time.Second); u.hits.Load() != 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the request never arrived")
+		}
 	}
 }

@@ -60,6 +60,12 @@ func (a answer) writeHeader(w http.ResponseWriter) {
 	w.WriteHeader(a.status)
 }
 
+// write passes the whole answer on.
+func (a answer) write(w http.ResponseWriter) {
+	a.writeHeader(w)
+	_, _ = w.Write(a.body)
+}
+
 // cut promises the whole body, sends half of it and closes the connection.
 func (a answer) cut(w http.ResponseWriter) {
 	a.writeHeader(w)

@@ -16,42 +16,6 @@ import (
 	"time"
 )
 
-// Fault is what goes wrong with an HTTP request.
-type Fault string
-
-// The faults. "Ran" means that git has done its work before the answer is spoilt.
-const (
-	None         Fault = ""
-	DropBefore   Fault = "drop-before"   // the connection is closed before git runs
-	DropAfter    Fault = "drop-after"    // git ran; the connection is closed without an answer
-	Truncate     Fault = "truncate"      // git ran; half of the answer arrives
-	Empty200     Fault = "empty-200"     // git ran; 200 with an empty body
-	EmptyNotRun  Fault = "empty-not-run" // git did not run; 200 with an empty body all the same
-	HTML200      Fault = "html-200"      // git ran; a proxy answers with a page
-	NoRefStatus  Fault = "no-ref-status" // git ran; the report lacks the ref
-	GarbledSide  Fault = "garbled-side"  // git ran; the side band cannot be decoded
-	Status502Ran Fault = "502-after"     // git ran; then a gateway error
-	Hang         Fault = "hang"          // git ran; no answer until the client gives up
-	Status401    Fault = "401"
-	Status403    Fault = "403"
-	Status404    Fault = "404"
-	Status413    Fault = "413"
-	Status429    Fault = "429"
-	Status500    Fault = "500"
-	HTMLInstead  Fault = "html-instead" // git did not run; a login page
-)
-
-// Point is a request of the protocol at which a fault strikes.
-type Point string
-
-// The requests of smart HTTP.
-const (
-	RefsForFetch Point = "info/refs?upload-pack"
-	RefsForPush  Point = "info/refs?receive-pack"
-	FetchRequest Point = "upload-pack"
-	PushRequest  Point = "receive-pack"
-)
-
 // Server is a smart-HTTP git server for all repositories below a directory.
 type Server struct {
 	root    string
@@ -63,6 +27,7 @@ type Server struct {
 	token       string
 	faults      map[Point][]Fault
 	beforePush  func()
+	onHang      func()
 	clock       func() time.Time
 	redirect    string
 	authHeaders []string
@@ -122,6 +87,9 @@ func (s *Server) SetRedirect(base string) { s.mu.Lock(); defer s.mu.Unlock(); s.
 // BeforePush is called when a push has been received, before git sees it: the moment for a race. It must not fail the
 // test by FailNow, since it runs in another goroutine.
 func (s *Server) BeforePush(f func()) { s.mu.Lock(); defer s.mu.Unlock(); s.beforePush = f }
+
+// OnHang is called when a request that will get no answer has been served.
+func (s *Server) OnHang(f func()) { s.mu.Lock(); defer s.mu.Unlock(); s.onHang = f }
 
 // Fail makes the next requests at a point fail, one fault for each.
 func (s *Server) Fail(at Point, faults ...Fault) {
@@ -280,6 +248,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, f Fault, res *ht
 		hangUp(w)
 		return
 	case Hang:
+		s.mu.Lock()
+		f := s.onHang
+		s.mu.Unlock()
+		if f != nil {
+			f()
+		}
 		<-r.Context().Done()
 		return
 	case HTML200:

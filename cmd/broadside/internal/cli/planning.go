@@ -1,0 +1,398 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/broadside-pub/broadside/pipeline"
+	"github.com/broadside-pub/broadside/pipeline/compose"
+	"github.com/broadside-pub/broadside/pipeline/gitstore"
+	"github.com/broadside-pub/broadside/pipeline/journal"
+	"github.com/broadside-pub/broadside/pipeline/ledger"
+	"github.com/broadside-pub/broadside/pipeline/publish"
+)
+
+// What a plan says of an entry, beside the states of a delivery.
+const (
+	planScheduled = "scheduled" // goes out at its time
+	planDue       = "due"       // the next run sends it
+	planWaiting   = "waiting"   // the network asked to come back later
+	planHeld      = "held"
+	planDraft     = "draft"
+	planInvalid   = "invalid"
+	planNoTarget  = "no_target"
+	planLate      = "late"
+	planExpired   = "expired"
+	planDuplicate = "duplicate"
+	planUsedUp    = "already_published"
+	planGone      = "gone" // its file is gone: a run cancels it
+)
+
+// plan is what goes out when.
+type plan struct {
+	Now time.Time `json:"now"`
+	// Ledger says which ledger was used, "" for none; Unused says why not.
+	Ledger  string      `json:"ledger,omitempty"`
+	Unused  string      `json:"ledger_unused,omitempty"`
+	Entries []planEntry `json:"entries"`
+	Drafts  []string    `json:"drafts"` // paths
+	// Settled counts what is not shown because it is done with.
+	Settled int `json:"settled"`
+	// Records are the events that a run would append now, before it sends anything.
+	Records []planRecord `json:"records"`
+}
+
+// planEntry is one post at one destination.
+type planEntry struct {
+	Post        string          `json:"post,omitempty"`
+	Path        string          `json:"path"`
+	Destination string          `json:"destination"`
+	Target      pipeline.Target `json:"target,omitempty"`
+	State       string          `json:"state"`
+	Due         time.Time       `json:"due,omitzero"` // UTC
+	Local       string          `json:"local,omitempty"`
+	By          time.Time       `json:"by,omitzero"`
+	Parts       int             `json:"parts,omitempty"`
+	Why         string          `json:"why,omitempty"`
+	Hint        string          `json:"hint,omitempty"`
+
+	settled bool
+}
+
+func (e planEntry) name() string {
+	if e.Post == "" {
+		return e.Path
+	}
+	return e.Post
+}
+
+// planRecord is one event that a run would append.
+type planRecord struct {
+	Kind        string `json:"kind"`
+	Post        string `json:"post"`
+	Destination string `json:"destination"`
+	State       string `json:"state,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+}
+
+func (r planRecord) String() string {
+	s := r.Post + " -> " + r.Destination + " " + r.Kind
+	if r.State != "" {
+		s += " " + r.State
+	}
+	if r.Reason != "" {
+		s += " (" + r.Reason + ")"
+	}
+	return s
+}
+
+// chosen are the paths of the posts that arguments name, by path or id; nil for all.
+func (w *workspace) chosen(v *compose.View, args []string) (map[string]bool, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	out := map[string]bool{}
+	for _, arg := range args {
+		p, err := w.repoPath(arg)
+		if err != nil {
+			return nil, err
+		}
+		n := len(out)
+		for _, post := range v.Tree.Posts {
+			if post.ID == arg || post.Path == p || p == "." || strings.HasPrefix(post.Path, p+"/") {
+				out[post.Path] = true
+			}
+		}
+		if len(out) == n {
+			return nil, usageError{fmt.Errorf("there is no file, folder or post %q", arg), "without a name all posts are shown"}
+		}
+	}
+	return out, nil
+}
+
+// planOf works a plan out: what the next run would record on the ledger, and where that leaves every delivery.
+func (w *workspace) planOf(v *compose.View, l *ledgerCopy, now time.Time) (*plan, error) {
+	p := &plan{Now: now, Entries: []planEntry{}, Drafts: []string{}, Records: []planRecord{}}
+	st := ledger.Stamp{At: ledger.Instant(now), Run: "plan"}
+	var before *ledger.State
+	if l == nil {
+		var err error
+		if before, err = w.emptyLedger(st); err != nil {
+			return nil, err
+		}
+	} else {
+		before = l.State
+		p.Ledger = fmt.Sprintf("%s, as of event file %d, %s", l.Where, before.Number, before.Tip.At.UTC().Format(time.RFC3339))
+	}
+	after := before.Fork()
+	events, err := journal.Dry(after, st, func(tx *journal.Tx) error { return publish.Housekeep(v, w.facts(v), tx) })
+	if err != nil {
+		return nil, fmt.Errorf("what a run would record cannot be told: %w", err)
+	}
+	for _, e := range events {
+		p.Records = append(p.Records, planRecord{Kind: string(e.Kind), Post: e.Post, Destination: e.Dest, State: e.State, Reason: string(e.Reason)})
+	}
+	for _, it := range v.Items {
+		if it.Skip {
+			continue
+		}
+		e := w.entry(v, it, after, now)
+		if e.State == planDraft {
+			if !slices.Contains(p.Drafts, e.Path) {
+				p.Drafts = append(p.Drafts, e.Path)
+			}
+			continue
+		}
+		p.Entries = append(p.Entries, e)
+	}
+	p.gone(v, before, after)
+	p.twice(v)
+	slices.SortStableFunc(p.Entries, func(a, b planEntry) int {
+		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.Post, b.Post), cmp.Compare(a.Destination, b.Destination))
+	})
+	return p, nil
+}
+
+// facts are what a run would find out; of a checkout, the history is not asked.
+func (w *workspace) facts(v *compose.View) publish.Facts {
+	digits := 40
+	if w.repo != nil && w.repo.ObjectFormat == gitstore.SHA256 {
+		digits = 64
+	}
+	read := func(path string) ([]byte, bool) {
+		data, err := w.files.Read(path)
+		return data, err == nil
+	}
+	sums := map[string]string{}
+	if digits == 40 {
+		for _, p := range v.Tree.Posts {
+			sums[p.Path] = p.Sum
+		}
+	}
+	return publish.Facts{
+		InTime: func(*compose.Item) bool { return false },
+		Exists: func(path string) bool { _, ok := read(path); return ok },
+		Blob: func(path string) string {
+			if s, ok := sums[path]; ok {
+				return s
+			}
+			data, ok := read(path)
+			if !ok {
+				return ""
+			}
+			return string(publish.BlobID(data, digits))
+		},
+		Stale: func(d *ledger.Delivery) time.Duration {
+			provider, _, _, _ := d.ID.Target.Split()
+			return w.a.fence().Stale(w.infos[provider].LongestRequest)
+		},
+	}
+}
+
+// entry says where one post stands at one destination.
+func (w *workspace) entry(v *compose.View, it *compose.Item, s *ledger.State, now time.Time) planEntry {
+	e := planEntry{Post: it.ID.Post, Path: it.Post.Path, Destination: it.Destination.Name, Target: it.ID.Target, Parts: len(it.Encoded.Parts)}
+	if it.Draft() {
+		e.State = planDraft
+		return e
+	}
+	d := s.Deliveries[it.ID]
+	seen := now
+	if d != nil {
+		seen = d.FirstSeen
+	}
+	win, err := it.Window(v.Config, seen)
+	if err == nil {
+		e.Due, e.By = win.Due.UTC(), win.By.UTC()
+		e.Local = localTime(win.Due, zoneOf(it))
+		if it.Now() {
+			e.Local = localTime(win.Due.In(v.Config.Location), "")
+		}
+	}
+	switch {
+	case it.Errors || err != nil:
+		e.State, e.Why = planInvalid, firstError(v, it)
+		e.Hint = "`broadside validate " + it.Post.Path + "` says what to do"
+	case it.ID.Target == "":
+		e.State, e.Why = planNoTarget, "the account at "+it.Destination.Name+" is not known yet"
+		e.Hint = "`broadside auth add " + it.Destination.Name + "` writes its target into broadside.yaml"
+	case d == nil:
+		e.State = planInvalid
+	default:
+		e.delivery(v, it, d, s, now)
+	}
+	return e
+}
+
+// zoneOf is the zone that the time of an item was written in.
+func zoneOf(it *compose.Item) string {
+	if !it.At.PublishAt.IsZero() {
+		return it.At.PublishAt.Zone
+	}
+	return it.Post.PublishAt.Zone
+}
+
+func firstError(v *compose.View, it *compose.Item) string {
+	for _, d := range v.Diagnostics {
+		if d.Severity == pipeline.Error && d.File == it.Post.Path && (d.Destination == "" || d.Destination == it.Destination.Name) {
+			return d.Message
+		}
+	}
+	return ""
+}
+
+// delivery says where a delivery stands after what a run would record.
+func (e *planEntry) delivery(v *compose.View, it *compose.Item, d *ledger.Delivery, s *ledger.State, now time.Time) {
+	e.State, e.settled = string(d.State), s.Settled(d, now)
+	switch d.State {
+	case pipeline.Scheduled, pipeline.Queued:
+		e.open(it, d, s, now)
+	case pipeline.Failed:
+		switch d.Reason {
+		case pipeline.ReasonLate:
+			e.State, e.Why = planLate, fmt.Sprintf("first seen %s after its time; it goes out only if the content branch had it in time", inWords(now.Sub(d.Due)))
+			e.Hint = "give it a new publish_at"
+		case pipeline.ReasonExpired:
+			e.State, e.Why = planExpired, "its publish_by has passed"
+			e.Hint = "give it a new publish_at or publish_by"
+		default:
+			e.Why = strings.TrimSpace(string(d.Reason) + " " + d.Detail)
+			e.Hint = "`broadside status " + d.ID.Post + "` tells more"
+		}
+		e.settled = false
+	case pipeline.Uncertain:
+		e.Why = "it may be out or not: " + d.Detail
+		e.Hint = "`broadside status " + d.ID.Post + "` says what to do"
+	case pipeline.Published, pipeline.Retracted, pipeline.Adopted:
+		if usedUp(v, s, it, d, now) {
+			e.State, e.Why, e.settled = planUsedUp, "its id went out before; the new time changes nothing", false
+			e.Hint = "a new post needs a new id"
+		}
+	case pipeline.Canceled:
+		e.Why = strings.TrimSpace(string(d.Reason) + " " + d.Detail)
+	case pipeline.Publishing:
+	}
+}
+
+func (e *planEntry) open(it *compose.Item, d *ledger.Delivery, s *ledger.State, now time.Time) {
+	if h, held := s.Blocked(d.ID, d.Login); held {
+		e.State, e.Why = planHeld, "held on "+h.Scope+": "+h.Detail
+		e.Hint = "`broadside release` lifts a hold"
+		return
+	}
+	if !it.Post.AllowDuplicate && len(d.Receipts) == 0 {
+		for _, o := range s.EqualSource(d.ID.Target, it.Rendition.Source, now.Add(-publish.DuplicateWithin)) {
+			if o.ID != d.ID {
+				e.duplicate(o.ID.Post)
+				return
+			}
+		}
+	}
+	switch {
+	case now.Before(d.Due):
+		e.State = planScheduled
+	case now.Before(d.NotBefore):
+		e.State, e.Why = planWaiting, fmt.Sprintf("%s: not before %s", d.Reason, d.NotBefore.UTC().Format(time.RFC3339))
+	default:
+		e.State = planDue
+	}
+}
+
+func (e *planEntry) duplicate(of string) {
+	e.State, e.Why = planDuplicate, "the same text is out, or on its way, as "+of
+	e.Hint = "change the text, or set allow_duplicate: true"
+}
+
+// twice marks what is equal to something that this plan sends before it.
+func (p *plan) twice(v *compose.View) {
+	type key struct {
+		target pipeline.Target
+		source string
+	}
+	source := map[pipeline.DeliveryID]*compose.Item{}
+	for _, it := range v.Items {
+		source[it.ID] = it
+	}
+	first := map[key]*planEntry{}
+	for i := range p.Entries {
+		e := &p.Entries[i]
+		it := source[pipeline.DeliveryID{Post: e.Post, Target: e.Target}]
+		if it == nil || it.Post.AllowDuplicate || it.Rendition.Source == "" || e.State != planScheduled && e.State != planDue && e.State != planWaiting {
+			continue
+		}
+		k := key{e.Target, it.Rendition.Source}
+		o := first[k]
+		switch {
+		case o == nil:
+			first[k] = e
+		case e.Due.Before(o.Due):
+			o.duplicate(e.Post)
+			first[k] = e
+		default:
+			e.duplicate(o.Post)
+		}
+	}
+}
+
+// gone adds what a run would cancel because its file is gone.
+func (p *plan) gone(v *compose.View, before, after *ledger.State) {
+	for id, d := range before.Deliveries {
+		now := after.Deliveries[id]
+		if _, here := v.Item(id); here || now.State == d.State || now.Reason != pipeline.ReasonRemoved {
+			continue
+		}
+		p.Entries = append(p.Entries, planEntry{Post: id.Post, Path: d.Path, Destination: d.Dest, Target: id.Target, State: planGone,
+			Due: d.Due, By: d.By, Local: localTime(d.Due.UTC(), ""), Why: "its file is gone, a draft, or no longer names the destination: a run cancels it"})
+	}
+}
+
+// narrow keeps the entries of some paths (nil: all), and drops what is settled unless all is set.
+func (p *plan) narrow(paths map[string]bool, all bool) {
+	keep := p.Entries[:0]
+	for _, e := range p.Entries {
+		switch {
+		case paths != nil && !paths[e.Path]:
+		case e.settled && !all && paths == nil:
+			p.Settled++
+		default:
+			keep = append(keep, e)
+		}
+	}
+	p.Entries = keep
+	if paths != nil {
+		p.Drafts = slices.DeleteFunc(p.Drafts, func(path string) bool { return !paths[path] })
+	}
+}
+
+// closing sums a plan up.
+func (p *plan) closing() string {
+	n := map[string]int{}
+	var next time.Time
+	for _, e := range p.Entries {
+		n[e.State]++
+		if e.State == planScheduled && (next.IsZero() || e.Due.Before(next)) {
+			next = e.Due
+		}
+	}
+	var out []string
+	for _, s := range []string{planDue, planScheduled, planWaiting, planHeld, planNoTarget, planInvalid, planLate, planExpired, planDuplicate, planUsedUp, planGone} {
+		if n[s] > 0 {
+			out = append(out, fmt.Sprintf("%d %s", n[s], strings.ReplaceAll(s, "_", " ")))
+		}
+	}
+	if len(out) == 0 {
+		out = []string{"nothing is planned"}
+	}
+	s := strings.Join(out, ", ")
+	if !next.IsZero() {
+		s += "; next at " + next.UTC().Format(time.RFC3339)
+	}
+	if p.Settled > 0 {
+		s += fmt.Sprintf("; %d settled (--all shows them)", p.Settled)
+	}
+	return s
+}
+

@@ -1,0 +1,186 @@
+//go:build unix
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/broadside-pub/broadside/pipeline"
+	"github.com/broadside-pub/broadside/pipeline/gitstore/gittest"
+	"github.com/broadside-pub/broadside/pipeline/ledger"
+	"github.com/broadside-pub/broadside/pipeline/publish"
+	"github.com/broadside-pub/broadside/providers/sandbox"
+	"github.com/broadside-pub/broadside/providers/sandbox/server"
+)
+
+// sound checks the promise: no part is there twice, and the ledger says of each delivery what is so.
+func (w *world) sound() *ledger.State {
+	w.t.Helper()
+	before := time.Now() // a lease that has ended by the time it is looked at was alive when the ledger was read
+	s := w.state()
+	shown := map[string][]server.Post{}
+	for _, p := range w.net.Posts("") {
+		key := p.Handle + "\x00" + p.Label + "\x00" + p.Text
+		if shown[key] = append(shown[key], p); len(shown[key]) == 2 {
+			w.t.Errorf("%s shows %q of %s twice: %s and %s", p.Handle, p.Text, p.Label, shown[key][0].ID, p.ID)
+		}
+	}
+	for _, d := range s.Deliveries {
+		w.known(s, d, before)
+		if d.State != pipeline.Published {
+			continue
+		}
+		parent := ""
+		for i, text := range w.posts[d.ID.Post] {
+			there := shown[d.Dest+"\x00"+d.ID.Post+"\x00"+text]
+			switch rec := d.Receipts[i]; {
+			case len(there) == 0:
+				w.t.Errorf("%s is published, and %q is not there", d.ID, text)
+			case there[0].ID != rec.ID:
+				w.t.Errorf("%s: the receipt of part %d names %s, the post is %s", d.ID, i, rec.ID, there[0].ID)
+			case there[0].Parent != parent:
+				w.t.Errorf("%s: part %d is below %q, want %q", d.ID, i, there[0].Parent, parent)
+			default:
+				parent = there[0].ID
+			}
+		}
+	}
+	return s
+}
+
+// known wants a delivery to be in a state that a run or a person can go on from.
+func (w *world) known(s *ledger.State, d *ledger.Delivery, now time.Time) {
+	w.t.Helper()
+	switch d.State {
+	case pipeline.Published, pipeline.Queued, pipeline.Failed, pipeline.Uncertain, pipeline.Scheduled:
+	case pipeline.Publishing:
+		if o := d.Open(); o == nil {
+			w.t.Errorf("%s is publishing without an attempt", d.ID)
+		} else if end := w.staleAt(o); now.After(end) {
+			w.t.Errorf("%s is publishing under a lease that went stale at %s; now it is %s", d.ID, end, now)
+		}
+	case pipeline.Canceled, pipeline.Adopted, pipeline.Retracted:
+		w.t.Errorf("%s is %s", d.ID, d.State)
+	}
+}
+
+func (w *world) fence() publish.Fence { return publish.DefaultFence().Scaled(w.divisor) }
+
+// staleAt is when others may take an attempt for lost.
+func (w *world) staleAt(a *ledger.Attempt) time.Time {
+	return a.LeaseUntil.Add(w.fence().Stale(sandbox.Info().LongestRequest))
+}
+
+// awaitStale waits until no lease of the ledger is alive any more.
+func (w *world) awaitStale() {
+	w.t.Helper()
+	var last time.Time
+	for _, d := range w.state().Deliveries {
+		if o := d.Open(); o != nil && w.staleAt(o).After(last) {
+			last = w.staleAt(o)
+		}
+	}
+	<-time.After(time.Until(last) + 10*time.Millisecond)
+}
+
+// settle runs until every delivery is in one of the wanted states, which depend on its destination.
+func (w *world) settle(at place, want func(*ledger.Delivery) bool) *ledger.State {
+	w.t.Helper()
+	var open []string
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		w.awaitStale()
+		w.do(at, []int{0, 1, 3, 4}, "run")
+		s := w.sound()
+		if open = nil; len(s.Deliveries) == 0 {
+			open = append(open, "no delivery at all")
+		}
+		for _, d := range s.Deliveries {
+			if !want(d) {
+				open = append(open, fmt.Sprintf("%s at %s is %s (%s: %s)", d.ID.Post, d.Dest, d.State, d.Reason, d.Detail))
+			}
+		}
+		if len(open) == 0 || w.t.Failed() {
+			return s
+		}
+	}
+	slices.Sort(open)
+	w.t.Fatalf("not settled:\n%s", strings.Join(open, "\n"))
+	return nil
+}
+
+// settled is what a delivery comes to by itself: where nothing settles a doubt, a person must.
+func settled(d *ledger.Delivery) bool {
+	return d.State == pipeline.Published || d.Dest == "neither" && d.State == pipeline.Uncertain
+}
+
+func published(d *ledger.Delivery) bool { return d.State == pipeline.Published }
+
+// writes counts the requests that change something at the sandbox.
+func (w *world) writes() int {
+	n := 0
+	for _, r := range w.proxy.Requests() {
+		if r.Method != http.MethodGet && strings.HasPrefix(r.Path, "/api/") {
+			n++
+		}
+	}
+	return n
+}
+
+// texts are what an account shows, the oldest first.
+func (w *world) texts(dest string) []string {
+	var out []string
+	for _, p := range w.net.Posts(dest) {
+		out = append(out, p.Text)
+	}
+	return out
+}
+
+// scan looks for secrets in all that was printed and in every object of the repository.
+func (w *world) scan() {
+	for _, l := range w.net.Logins() {
+		w.secret(l.Token, l.RefreshToken)
+	}
+	for _, p := range w.outputs {
+		if s := leaked(unmasked(p.said()), w.secrets); s != "" {
+			w.t.Errorf("%v printed the secret %.8s…:\n%s", p.cmd.Args[1:], s, p.said())
+		}
+	}
+	out, err := gittest.Run(context.Background(), w.bare, "cat-file", "--batch-all-objects", "--batch") //nolint:usetesting // the test's own context has ended
+	if err != nil {
+		w.t.Errorf("the repository cannot be read: %v", err)
+	}
+	if s := leaked(out, w.secrets); s != "" {
+		w.t.Errorf("the repository holds the secret %.8s…", s)
+	}
+}
+
+// unmasked leaves out the commands by which a runner is told what to mask.
+func unmasked(said string) string {
+	lines := strings.Split(said, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "::add-mask::") }), "\n")
+}
+
+func leaked(in string, secrets []string) string {
+	for _, s := range secrets {
+		if strings.Contains(in, s) {
+			return s
+		}
+	}
+	return ""
+}
+
+func TestALeakIsSeen(t *testing.T) {
+	t.Parallel()
+	if s := leaked(unmasked("::add-mask::hush\nfine"), []string{"hush"}); s != "" {
+		t.Errorf("saw %q where it was only masked", s)
+	}
+	if leaked(unmasked("::add-mask::hush\nall of hush"), []string{"x", "hush"}) != "hush" {
+		t.Error("did not see it")
+	}
+}
