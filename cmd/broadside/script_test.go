@@ -266,7 +266,7 @@ func cmdCommit(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("git", "push", "-q"))
 }
 
-// cmdJSONPath wants a value in the JSON of a file or of stdout: jsonpath FILE PATH VALUE, PATH like a.0.b; "#" counts.
+// cmdJSONPath wants a value in the JSON of a file or of stdout: jsonpath FILE PATH VALUE, PATH like a.0.b; "len" counts.
 func cmdJSONPath(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: jsonpath FILE PATH VALUE")
@@ -280,7 +280,7 @@ func cmdJSONPath(ts *testscript.TestScript, neg bool, args []string) {
 		case map[string]any:
 			v = t[step]
 		case []any:
-			if step == "#" {
+			if step == "len" {
 				v = float64(len(t))
 				continue
 			}

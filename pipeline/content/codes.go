@@ -6,6 +6,7 @@ const (
 	CodePostTooLarge      = "post_too_large"
 	CodeInvalidUTF8       = "invalid_utf8"
 	CodeControlCharacter  = "control_character"
+	CodeInternal          = "internal_error"
 	CodeReadFailed        = "read_failed"
 	CodeNotFound          = "not_found"
 	CodeOutsidePosts      = "outside_posts"

@@ -108,7 +108,7 @@ func Parse(path string, data []byte, cfg *pipeline.Config, infos map[string]prov
 func (p *Parser) Parse(path string, data []byte) (*pipeline.Post, []pipeline.Diagnostic) {
 	r := &report{file: path}
 	post := &pipeline.Post{Path: path, LineBreaks: lineBreaksKeep, IDPos: pipeline.Pos{Line: 1, Column: 1}}
-	p.read(post, data, r)
+	p.guarded(post, data, r)
 	for i := range r.list {
 		d := &r.list[i]
 		d.Post = post.ID
@@ -117,6 +117,17 @@ func (p *Parser) Parse(path string, data []byte) (*pipeline.Post, []pipeline.Dia
 		}
 	}
 	return post, r.list
+}
+
+// guarded reads the post so that a fault in this package or in a library stops this post alone.
+func (p *Parser) guarded(post *pipeline.Post, data []byte, r *report) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			r.error(CodeInternal, pipeline.Pos{}, fmt.Sprintf("the post cannot be read, by a fault of this program: %v", fault),
+				"report this with the post")
+		}
+	}()
+	p.read(post, data, r)
 }
 
 func (p *Parser) read(post *pipeline.Post, data []byte, r *report) {

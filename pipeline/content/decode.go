@@ -182,7 +182,7 @@ func (in *inliner) mention(raw []byte, at int, linked bool) int {
 func (in *inliner) person(raw []byte, at int) int {
 	const longest = 80
 	end := bytes.IndexByte(raw[:min(len(raw), longest)], '}')
-	if end < 0 {
+	if end < len("@{x") {
 		return 0
 	}
 	name := unescape(raw[2:end])

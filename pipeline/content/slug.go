@@ -37,12 +37,18 @@ func Slug(title string) string {
 		}
 		gap = false
 		b.WriteString(s)
-		if b.Len() >= pipeline.MaxPostID {
+		if b.Len() > pipeline.MaxPostID {
 			break
 		}
 	}
 	s := b.String()
-	return strings.Trim(s[:min(len(s), pipeline.MaxPostID)], "-")
+	if len(s) > pipeline.MaxPostID {
+		s = s[:pipeline.MaxPostID]
+		if i := strings.LastIndexByte(s, '-'); i > pipeline.MaxPostID/2 {
+			s = s[:i] // between words
+		}
+	}
+	return strings.Trim(s, "-")
 }
 
 // ErrHasID is what AddID returns for a post that has an id.
@@ -54,28 +60,11 @@ func AddID(data []byte, id string) ([]byte, error) {
 	if !pipeline.ValidPostID(id) {
 		return nil, fmt.Errorf("add id: %q cannot be an id", id)
 	}
-	r := &report{}
-	text, ok := clean(data, r)
-	var matter []byte
-	if ok {
-		matter, _, _, ok = split(text, r)
+	entries, err := frontEntries(data)
+	if err != nil {
+		return nil, fmt.Errorf("add id: %w", err)
 	}
-	y := &yamlFile{report: r, above: 1}
-	var root ast.Node
-	if ok {
-		root, ok = y.parse(string(matter))
-	}
-	var entries []entry
-	if ok && !null(root) {
-		entries, ok = y.entries(root)
-	}
-	if !ok || len(r.list) > 0 {
-		if len(r.list) > 0 {
-			return nil, fmt.Errorf("add id: %s", r.list[0].Message)
-		}
-		return nil, errors.New("add id: the front matter is not a map")
-	}
-	line, insert := 2, "id: "+id
+	at, insert := 0, ""
 	for _, e := range entries {
 		if e.key != keyID {
 			continue
@@ -83,33 +72,56 @@ func AddID(data []byte, id string) ([]byte, error) {
 		if !null(e.value) {
 			return nil, fmt.Errorf("add id: %w", ErrHasID)
 		}
-		return fillID(data, e.at.Line, id)
+		at, insert = behindKey(data, e.at.Line)
+		insert += id
 	}
-	at, end := lineStart(data, line)
-	return bytes.Join([][]byte{data[:at], []byte(insert + end), data[at:]}, nil), nil
+	if insert == "" {
+		start, end := lineStart(data, 2)
+		at, insert = start, "id: "+id+end
+	}
+	out := bytes.Join([][]byte{data[:at], []byte(insert), data[at:]}, nil)
+	// YAML has many forms: what was written counts only if it reads as meant.
+	entries, err = frontEntries(out)
+	for _, e := range entries {
+		if s, ok := scalar(e.value); ok && e.key == keyID && s == id && err == nil {
+			return out, nil
+		}
+	}
+	return nil, errors.New("add id: the front matter has an unusual form; write the id by hand")
 }
 
-// fillID writes the id behind the colon of the line with this number.
-func fillID(data []byte, line int, id string) ([]byte, error) {
-	at, _ := lineStart(data, line)
-	colon := bytes.IndexByte(data[at:], ':')
+// frontEntries reads the keys of a post's front matter.
+func frontEntries(data []byte) ([]entry, error) {
+	r := &report{}
+	var entries []entry
+	text, ok := clean(data, r)
+	if ok {
+		var matter []byte
+		if matter, _, _, ok = split(text, r); ok {
+			y := &yamlFile{report: r, above: 1}
+			var root ast.Node
+			if root, ok = y.parse(string(matter)); ok && !null(root) {
+				entries, ok = y.entries(root)
+			}
+		}
+	}
+	if len(r.list) > 0 {
+		return nil, errors.New(r.list[0].Message)
+	}
+	if !ok {
+		return nil, errors.New("the front matter is not a map")
+	}
+	return entries, nil
+}
+
+// behindKey finds the place behind the first colon of a line, and what separates a value from it there.
+func behindKey(data []byte, line int) (at int, space string) {
+	at, _ = lineStart(data, line)
 	rest := data[at:]
 	if n := bytes.IndexAny(rest, "\r\n"); n >= 0 {
 		rest = rest[:n]
 	}
-	if colon < 0 || colon >= len(rest) || strings.Trim(string(rest[:colon]), " \"'") != keyID {
-		return nil, errors.New("add id: the key id has an unusual form; write the id by hand")
-	}
-	after := rest[colon+1:]
-	if v := bytes.TrimSpace(after); len(v) > 0 && v[0] != '#' {
-		return nil, errors.New("add id: the key id has an unusual form; write the id by hand")
-	}
-	cut := at + colon + 1
-	insert := " " + id
-	if len(bytes.TrimSpace(after)) > 0 && after[0] != ' ' {
-		insert += " "
-	}
-	return bytes.Join([][]byte{data[:cut], []byte(insert), data[cut:]}, nil), nil
+	return at + bytes.IndexByte(rest, ':') + 1, " "
 }
 
 // lineStart finds the line with this number and the line end that the file uses there.

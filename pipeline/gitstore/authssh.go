@@ -46,8 +46,10 @@ func (o *opener) sshWire() (*streamWire, string, error) {
 		}
 	}
 	deny := func(err error) error {
-		return &AuthFailure{URL: o.addr.clean, Source: "ssh", Cause: err,
-			Hint: "the git transport (the git command with your own ssh) may be able to connect"}
+		return &AuthFailure{
+			URL: o.addr.clean, Source: "ssh", Cause: err,
+			Hint: "the git transport (the git command with your own ssh) may be able to connect",
+		}
 	}
 	if set.unsupported != "" {
 		return nil, "", deny(fmt.Errorf("ssh is configured with %s, which only ssh itself can do", set.unsupported))
@@ -160,8 +162,7 @@ func readKey(file string) (ssh.Signer, error) {
 		return nil, err
 	}
 	s, err := ssh.ParsePrivateKey(data)
-	var locked *ssh.PassphraseMissingError
-	if errors.As(err, &locked) {
+	if _, ok := errors.AsType[*ssh.PassphraseMissingError](err); ok {
 		return nil, fmt.Errorf("%s has a passphrase: add it to an ssh agent", file)
 	}
 	if err != nil {
@@ -251,7 +252,7 @@ func (s *sshSettings) option(key, value string, expand func(string) string) {
 	case "identityfile":
 		s.keys = append(s.keys, expand(value))
 	case "userknownhostsfile":
-		for _, f := range strings.Fields(value) {
+		for f := range strings.FieldsSeq(value) {
 			s.knownHosts = append(s.knownHosts, expand(f))
 		}
 	case "proxyjump", "proxycommand":

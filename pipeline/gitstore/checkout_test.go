@@ -111,7 +111,7 @@ func TestCheckoutsOfAllKindsCanPush(t *testing.T) {
 				t.Errorf("remotes are %v", repo.Remotes)
 			}
 			r := opening(t, gitstore.Options{Repo: &repo})
-			defer r.Close()
+			defer closing(t, r)
 			refs, err := r.Refs(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -156,7 +156,7 @@ func TestForeignCheckoutRunsNoneOfItsCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := opening(t, gitstore.Options{Repo: &repo, Env: env, Transport: transport})
-		defer r.Close()
+		defer closing(t, r)
 		res := r.Push(t.Context(), one(ledger, "", built(t, r, nil, "a", "1")))
 		if res.Outcome != gitstore.AuthError {
 			t.Errorf("%s: %v: %v", transport, res.Outcome, res.Err)
@@ -168,7 +168,7 @@ func TestForeignCheckoutRunsNoneOfItsCommands(t *testing.T) {
 		env = clean(t.TempDir(), "T="+password)
 		u := strings.Replace(repo.Remotes["origin"], "http://", "http://me@", 1)
 		r = opening(t, gitstore.Options{URL: u, Repo: &repo, Env: env, Transport: transport, TokenEnv: "T"})
-		defer r.Close()
+		defer closing(t, r)
 		if res := r.Push(t.Context(), one(ledger, "", built(t, r, nil, "a", "1"))); res.Outcome != gitstore.Landed {
 			t.Errorf("%s: %v: %v", transport, res.Outcome, res.Err)
 		}
@@ -191,7 +191,7 @@ func TestForeignRemoteIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := opening(t, gitstore.Options{URL: bare})
-	defer r.Close()
+	defer closing(t, r)
 	_, err := r.Refs(t.Context())
 	if !errors.Is(err, gitstore.ErrAuth) || !strings.Contains(err.Error(), "safe.directory "+bare) {
 		t.Errorf("error %v", err)

@@ -102,7 +102,7 @@ func findGit(bin string, env func(string) string) (string, error) {
 
 // command prepares git with these arguments; it is killed with all its children when ctx ends.
 func (g *gitCommand) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, g.bin, args...)
+	cmd := exec.CommandContext(ctx, g.bin, args...) //nolint:gosec // git itself, with arguments of this package and no shell
 	cmd.Env = append([]string{}, g.env...)
 	if len(g.config) > 0 {
 		cmd.Env = append(cmd.Env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(g.config)))

@@ -21,7 +21,7 @@ func (r *cliRemote) History(ctx context.Context, ref, path string, limit int) ([
 	}
 	defer end()
 	repo := &cliRepo{git: r.git, dir: filepath.Join(r.dir, "history.git"), format: r.objects.format}
-	defer os.RemoveAll(repo.dir)
+	defer func() { _ = os.RemoveAll(repo.dir) }() // Close removes what is left
 	for depth := 8; ; depth *= 8 {
 		depth = min(depth, deepest)
 		tip, err := r.fetchInto(ctx, repo, ref, noBlobs, "--depth="+strconv.Itoa(depth))

@@ -150,9 +150,8 @@ func (r *cliRemote) send(ctx context.Context, repo *cliRepo, todo []Update, atom
 		configItem{"http." + r.target() + ".extraheader", "Connection: close"},
 	)
 	stdout, err := once.run(ctx, "", args...)
-	var ge *gitError
 	text := ""
-	if errors.As(err, &ge) {
+	if ge, ok := errors.AsType[*gitError](err); ok {
 		text = ge.text
 	}
 	if atomic && strings.Contains(text, "does not support --atomic") {
@@ -202,8 +201,7 @@ func judgePorcelain(stdout, stderr string, todo []Update, runErr error) (Outcome
 		}
 		return Landed, message, nil
 	}
-	kind := map[Outcome]error{LostRace: ErrLostRace, Unknown: ErrUnknownOutcome, AuthError: ErrAuth, Rejected: ErrRejected}[worst]
-	return worst, message, fmt.Errorf("%w: %s: %s", kind, at, withWords(status[at][1], stderr))
+	return worst, message, fmt.Errorf("%w: %s: %s", worst.err(), at, withWords(status[at][1], stderr))
 }
 
 func classifyPorcelain(summary, stderr string, u Update) Outcome {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -100,7 +101,7 @@ func (r *cliRepo) read(ctx context.Context, o *Objects, ids []Hash) error {
 func parseBatch(r *bufio.Reader, f ObjectFormat, into map[Hash]object) error {
 	for {
 		line, err := r.ReadString('\n')
-		if err == io.EOF && line == "" {
+		if errors.Is(err, io.EOF) && line == "" {
 			return nil
 		}
 		if err != nil {
@@ -205,8 +206,9 @@ func (r *cliRepo) write(ctx context.Context, o *Objects, ids []Hash) error {
 		}
 		var b bytes.Buffer
 		z := zlib.NewWriter(&b)
-		fmt.Fprintf(z, "%s %d\x00", kind, len(data))
-		z.Write(data)
+		if _, err := z.Write(append(kind.header(len(data)), data...)); err != nil {
+			return err
+		}
 		if err := z.Close(); err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func BenchmarkClaim(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer r.Close()
+			defer closing(b, r)
 			s, err := r.Fetch(b.Context(), ledger, gitstore.FetchOptions{})
 			if err != nil {
 				b.Fatal(err)

@@ -24,7 +24,7 @@ func httpRemote(t *testing.T, transport string, more func(*gitstore.Options)) (*
 		more(&opt)
 	}
 	r := opening(t, opt)
-	t.Cleanup(func() { r.Close() })
+	t.Cleanup(func() { closing(t, r) })
 	return srv, dir, r
 }
 
@@ -207,7 +207,7 @@ func TestSSHCutBeforeReportIsUnknown(t *testing.T) {
 			dir := gittest.Bare(t, filepath.Join(t.TempDir(), "repo.git"), "sha1")
 			srv := gittest.NewSSH(t, filepath.Dir(dir))
 			r := opening(t, gitstore.Options{URL: srv.URL("repo.git"), Transport: transport, SSHKey: srv.Key, KnownHosts: []string{srv.KnownHosts}})
-			defer r.Close()
+			defer closing(t, r)
 			s := built(t, r, nil, "a", "1")
 			srv.CutPushes(1)
 			if res := r.Push(t.Context(), one(ledger, "", s)); res.Outcome != gitstore.Unknown {

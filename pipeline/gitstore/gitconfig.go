@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -16,8 +17,8 @@ type gitConfig struct{ settings []setting }
 
 // get returns the last value of section.sub.key.
 func (c *gitConfig) get(section, sub, key string) (string, bool) {
-	for i := len(c.settings) - 1; i >= 0; i-- {
-		if s := c.settings[i]; s.section == section && s.sub == sub && s.key == key {
+	for _, v := range slices.Backward(c.settings) {
+		if s := v; s.section == section && s.sub == sub && s.key == key {
 			return s.value, true
 		}
 	}

@@ -262,8 +262,7 @@ func (r *goRemote) absent(blobs []Hash) []Hash {
 
 // isRefusedWant recognises that a server does not give objects by id.
 func isRefusedWant(err error) bool {
-	var line *pktline.ErrorLine
-	if errors.As(err, &line) {
+	if line, ok := errors.AsType[*pktline.ErrorLine](err); ok {
 		return strings.Contains(line.Text, "not our ref") || strings.Contains(line.Text, "not valid")
 	}
 	return strings.Contains(err.Error(), "not our ref")

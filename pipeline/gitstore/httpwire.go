@@ -316,8 +316,7 @@ func (c *httpConversation) exchange(ctx context.Context, body []byte) (io.ReadCl
 
 // cleanURLError drops the method and URL that net/http puts before its errors: the caller names the remote.
 func cleanURLError(err error) error {
-	var ue *url.Error
-	if errors.As(err, &ue) {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
 		return ue.Err
 	}
 	return err

@@ -34,18 +34,29 @@ func judge(report *packp.ReportStatus, todo []Update, said string) (Outcome, err
 		}
 	}
 	text := withWords(at+": "+status[at], said)
-	switch worst {
-	case Landed:
+	if worst == Landed {
 		return Landed, nil
-	case LostRace:
-		return LostRace, fmt.Errorf("%w: %s", ErrLostRace, text)
-	case Unknown:
-		return Unknown, fmt.Errorf("%w: %s", ErrUnknownOutcome, text)
-	case AuthError:
-		return AuthError, fmt.Errorf("%w: %s", ErrAuth, text)
-	default:
-		return Rejected, fmt.Errorf("%w: %s", ErrRejected, text)
 	}
+	return worst, fmt.Errorf("%w: %s", worst.err(), text)
+}
+
+// err is the sentinel of an outcome.
+func (o Outcome) err() error {
+	switch o {
+	case Landed:
+		return nil
+	case LostRace:
+		return ErrLostRace
+	case Moved:
+		return ErrMoved
+	case Rejected:
+		return ErrRejected
+	case AuthError:
+		return ErrAuth
+	case Unknown, NotSent:
+		return ErrUnknownOutcome
+	}
+	return ErrUnknownOutcome
 }
 
 // classify sorts a server's reason for refusing one ref.

@@ -32,7 +32,7 @@ type Options struct {
 	Transport string
 	// Env reads the environment; nil stands for an empty one.
 	Env func(string) string
-	// Now is the clock of Refs.At; nil means time.Now.
+	// Now is the clock of Refs.At, which stays zero without one.
 	Now func() time.Time
 	// TokenEnv names the variable that holds the token for an http(s) remote. It outranks all that is found.
 	TokenEnv string
@@ -93,7 +93,7 @@ func newOpener(opt Options) (*opener, error) {
 		o.env = func(string) string { return "" }
 	}
 	if o.now == nil {
-		o.now = time.Now
+		o.now = func() time.Time { return time.Time{} }
 	}
 	if o.opt.Timeout <= 0 {
 		o.opt.Timeout = DefaultTimeout
@@ -117,8 +117,12 @@ func newOpener(opt Options) (*opener, error) {
 			if name == "" {
 				return nil, errors.New("the checkout has no git remote, or several and none called origin: name one")
 			}
-			if raw = opt.Repo.raw[name]; raw == "" {
-				raw = opt.Repo.Remotes[name]
+			raw = opt.Repo.Remotes[name]
+		}
+		for name, url := range opt.Repo.Remotes {
+			if url == raw && opt.Repo.raw[name] != "" {
+				raw = opt.Repo.raw[name] // insteadOf is applied once, below
+				break
 			}
 		}
 	}

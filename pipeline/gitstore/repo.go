@@ -124,11 +124,11 @@ func commonDir(gitDir string) string {
 
 // readLine returns the first line of a small file.
 func readLine(file string) (string, error) {
-	f, err := os.Open(file)
+	f, err := os.Open(file) //nolint:gosec // it follows .git as git does, and reads one line
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	b := make([]byte, 4096)
 	n, err := f.Read(b)
 	if n == 0 && err != nil {

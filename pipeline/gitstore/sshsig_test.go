@@ -74,7 +74,7 @@ func TestSignedCommitIsGoodForGit(t *testing.T) {
 			dir := gittest.Bare(t, filepath.Join(t.TempDir(), "r.git"), format)
 			opt.URL = dir
 			r := opening(t, opt)
-			defer r.Close()
+			defer closing(t, r)
 			s, err := r.Build(t.Context(), gitstore.Commit{
 				Changes: []gitstore.Change{{Path: "a", Data: []byte("1")}}, Message: "subject\n\nbody\n", Name: "T", Email: "t@example.com",
 				When: time.Unix(1_790_000_000, 0),

@@ -72,9 +72,8 @@ func (w *streamWire) open(ctx context.Context, svc service) (conversation, error
 	}
 	c.used = true
 	c.close()
-	var line *pktline.ErrorLine
 	text := p.stderr.String()
-	if errors.As(err, &line) {
+	if line, ok := errors.AsType[*pktline.ErrorLine](err); ok {
 		text = strings.TrimSpace(line.Text + " " + text)
 	}
 	switch {

@@ -3,6 +3,7 @@ package gitstore_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/broadside-pub/broadside/pipeline/gitstore"
 	"github.com/broadside-pub/broadside/pipeline/gitstore/gitstoretest"
@@ -16,11 +17,22 @@ func opening(t *testing.T, opt gitstore.Options) gitstore.Remote {
 	if opt.Env == nil {
 		opt.Env = gittest.Getenv(t.TempDir())
 	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
 	r, err := gitstore.Open(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// closing closes a remote at the end of a test.
+func closing(tb testing.TB, r gitstore.Remote) {
+	tb.Helper()
+	if err := r.Close(); err != nil {
+		tb.Errorf("close: %v", err)
+	}
 }
 
 func TestRemotesKeepTheContract(t *testing.T) {

@@ -15,7 +15,6 @@ type archiveFile struct {
 	path    string
 	header  header
 	records []archived
-	lines   []int // line of each record
 }
 
 // readArchives reads archive/ without judging how its files fit together; open is nil where nothing was compacted yet.

@@ -31,7 +31,7 @@ func (s *State) checkClaimed(e *Event) *IllegalError {
 			return no(CodeState, "only what is published can be edited")
 		}
 	case PurposeRetract:
-		if d.State != pipeline.Published && !(d.State == pipeline.Failed && len(d.Receipts) > 0) {
+		if d.State != pipeline.Published && (d.State != pipeline.Failed || len(d.Receipts) == 0) {
 			return no(CodeState, "nothing of it is out")
 		}
 	}

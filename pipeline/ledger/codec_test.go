@@ -130,9 +130,10 @@ func topLevel(line []byte) string {
 			if depth <= 1 {
 				out = append(out, c)
 			}
-			if c == '\\' {
+			switch c {
+			case '\\':
 				i++
-			} else if c == '"' {
+			case '"':
 				inText = false
 			}
 			continue
@@ -378,7 +379,7 @@ func FuzzDecode(f *testing.F) {
 		if d := cmp.Diff(events, back, cmpopts.EquateEmpty()); d != "" {
 			t.Fatal(d)
 		}
-		for _, l := range bytes.Split(bytes.TrimSuffix(out, []byte("\n")), []byte("\n")) {
+		for l := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte("\n")), []byte("\n")) {
 			if len(out) > 0 && !json.Valid(l) {
 				t.Fatalf("not JSON: %s", l)
 			}

@@ -31,6 +31,9 @@ var endings = map[Move]ending{
 	MoveRetracted:    {nil, true, guardPurpose(PurposeRetract)},
 }
 
+// edited is what an `ended` event says of an attempt to edit; the delivery itself stays published.
+const edited pipeline.State = "edited"
+
 // endMove reads from an `ended` event which move it is; ok is false where its fields contradict each other.
 func endMove(e *Event) (m Move, ok bool) {
 	by := func(who ...string) bool { return slices.Contains(who, e.ByWhom) }
@@ -46,10 +49,10 @@ func endMove(e *Event) (m Move, ok bool) {
 		}
 		return MoveQueue, by(ByResponse, ByRun)
 	case pipeline.Failed:
-		switch e.Reason {
-		case pipeline.ReasonExpired:
+		if e.Reason == pipeline.ReasonExpired {
 			return MoveExpire, by(ByRun)
-		case pipeline.ReasonPartial:
+		}
+		if e.Reason == pipeline.ReasonPartial {
 			return MovePartial, by(ByResponse, ByRun)
 		}
 		return MoveFail, by(ByResponse, ByRun)
@@ -63,10 +66,11 @@ func endMove(e *Event) (m Move, ok bool) {
 			return MovePersonCancel, true
 		}
 		return MoveCancel, by(ByRun)
-	case "edited":
+	case edited:
 		return MoveEdited, by(ByResponse, ByRun)
 	case pipeline.Retracted:
 		return MoveRetracted, by(ByResponse, ByRun)
+	case pipeline.Scheduled, pipeline.Publishing, pipeline.Published, pipeline.Adopted:
 	}
 	return Move(e.Kind), false
 }
@@ -82,10 +86,9 @@ func (s *State) checkEnded(e *Event) *IllegalError {
 	}
 	end, open := endings[m], d.Open()
 	switch {
-	case open != nil && d.State != pipeline.Publishing && !end.open:
+	case open != nil && open.Purpose != PurposePublish && !end.open:
 		return s.refuse(e, m, CodeBusy, "an attempt to "+open.Purpose+" is open")
-	case (open == nil || d.State == pipeline.Publishing) && !slices.Contains(end.from, d.State) &&
-		!(open != nil && open.Purpose != PurposePublish):
+	case (open == nil || open.Purpose == PurposePublish) && !slices.Contains(end.from, d.State):
 		return s.refuse(e, m, CodeState, "not from this state")
 	}
 	want := d.Gen
@@ -236,15 +239,17 @@ func (s *State) applyEnded(e *Event) {
 	}
 	d.move(state, e)
 	d.NotBefore = e.NotBefore
-	switch m {
-	case MoveRetry:
+	if m == MoveRetry {
 		d.Gen, d.Absent, d.Doubt = e.Gen, 0, false
-	case MoveAbsent:
+	}
+	if m == MoveAbsent {
 		d.Absent++
 		d.Doubt = false
-	case MoveRepeat:
+	}
+	if m == MoveRepeat {
 		d.Doubt = true
-	case MoveCancel, MovePersonCancel:
+	}
+	if m == MoveCancel || m == MovePersonCancel {
 		d.Prepared = nil
 	}
 }

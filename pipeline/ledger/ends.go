@@ -79,7 +79,7 @@ func (s *State) Absent(st Stamp, id pipeline.DeliveryID, detail string) (Event, 
 // Repeat queues an uncertain delivery again: its key makes repetition harmless. Delivery.Doubt then demands the same
 // bytes, and that they end inside the key's window measured from Sent.
 func (s *State) Repeat(st Stamp, id pipeline.DeliveryID, detail string) (Event, error) {
-	return s.make(st, s.end(st, id, pipeline.Queued, ByKey, pipeline.ReasonAmbiguous, detail))
+	return s.make(st, s.end(st, id, pipeline.Queued, ByKey, pipeline.ReasonRepeatable, detail))
 }
 
 // Retry queues an uncertain or failed delivery again by a person's word: with the next generation, so with new keys.
@@ -91,7 +91,7 @@ func (s *State) Retry(st Stamp, id pipeline.DeliveryID, detail string) (Event, e
 
 // Edited ends an attempt to edit that took effect.
 func (s *State) Edited(st Stamp, id pipeline.DeliveryID) (Event, error) {
-	return s.make(st, s.end(st, id, "edited", ByResponse, "edited", ""))
+	return s.make(st, s.end(st, id, edited, ByResponse, "edited", ""))
 }
 
 // Retracted ends an attempt to retract that took effect.

@@ -116,8 +116,9 @@ func (s *State) fold(e *Event) error {
 
 func (s *State) legal(r rule, e *Event) error {
 	if s.Binding.Ledger == "" && e.Kind != Bound {
-		return &IllegalError{Delivery: e.Delivery(), Move: Move(e.Kind), Code: CodeUnbound,
-			Why: "the ledger is not bound to a repository yet"}
+		return &IllegalError{
+			Delivery: e.Delivery(), Move: Move(e.Kind), Code: CodeUnbound, Why: "the ledger is not bound to a repository yet",
+		}
 	}
 	if err := r.check(s, e); err != nil {
 		return err

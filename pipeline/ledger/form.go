@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -32,7 +33,6 @@ var (
 	networkID  = form{pattern: `^[!-~]{1,512}$`, max: 512, valid: printable}
 	credFile   = form{pattern: `^credentials/[!-~]{1,256}$`, max: 268, valid: validCredentialFile}
 	reasonForm = form{pattern: `^[a-z0-9_]{1,64}$`, max: 64, valid: validReason}
-	token      = form{pattern: `^[a-z0-9]{8,64}$`, max: 64, valid: validToken}
 	holdID     = form{pattern: `^[a-z0-9-]{1,64}$`, max: 64, valid: validHold}
 	scopeForm  = form{
 		pattern: `^(all|post:[a-z0-9][a-z0-9-]{0,63}|target:[!-~]+|login:[!-~]{1,512})$`, max: 1030, valid: validScope,
@@ -46,23 +46,13 @@ const (
 
 func oneOf(words ...string) form {
 	return form{enum: words, max: 64, valid: func(s string) bool {
-		for _, w := range words {
-			if s == w {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(words, s)
 	}}
 }
 
 func hexOf(lengths ...int) func(string) bool {
 	return func(s string) bool {
-		for _, n := range lengths {
-			if len(s) == n {
-				return isHex(s)
-			}
-		}
-		return false
+		return slices.Contains(lengths, len(s)) && isHex(s)
 	}
 }
 

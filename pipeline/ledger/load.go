@@ -213,8 +213,7 @@ func checkTipLast(events []Event) error {
 }
 
 func inFile(path string, err error) error {
-	var le *LineError
-	if errors.As(err, &le) {
+	if le, ok := errors.AsType[*LineError](err); ok {
 		return &LineError{Path: path, Line: le.Line, Err: le.Err}
 	}
 	return &LineError{Path: path, Err: err}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -267,9 +268,7 @@ func TestArchivesThatDoNotFitAreRefused(t *testing.T) {
 			t.Parallel()
 			tree, s := smallTree(t)
 			before := Tree{}
-			for p, b := range tree {
-				before[p] = b
-			}
+			maps.Copy(before, tree)
 			changes, err := Compact(s, tree, min0(60))
 			if err != nil {
 				t.Fatal(err)

@@ -24,7 +24,7 @@ var verbs = []struct {
 	{"queue", ended(pipeline.Queued)},
 	{"cancel", ended(pipeline.Canceled)},
 	{"retract", ended(pipeline.Retracted)},
-	{"edit", ended("edited")},
+	{"edit", ended(edited)},
 	{"adopt", func(e *Event) bool { return e.Kind == AdoptedEv }},
 	{"hold", func(e *Event) bool { return e.Kind == Held }},
 	{"release", func(e *Event) bool { return e.Kind == Released }},

@@ -54,16 +54,17 @@ func (d *Delivery) reopens(e *Event, dueMoved, byMoved bool) bool {
 		return false
 	}
 	newLogin := e.Login != "" && d.Login != "" && e.Login != d.Login
-	switch d.Reason {
-	case pipeline.ReasonExpired:
+	changed := dueMoved || byMoved || newLogin || e.Source != d.Source
+	if d.Reason == pipeline.ReasonExpired {
 		return true
-	case pipeline.ReasonLate:
-		return dueMoved
-	case pipeline.ReasonDuplicate, pipeline.ReasonUnsupported:
-		return dueMoved || byMoved || newLogin || e.Source != d.Source || e.Blob != d.Blob || e.Config != d.Config
-	default:
-		return dueMoved || byMoved || newLogin || e.Source != d.Source
 	}
+	if d.Reason == pipeline.ReasonLate {
+		return dueMoved
+	}
+	if d.Reason == pipeline.ReasonDuplicate || d.Reason == pipeline.ReasonUnsupported {
+		return changed || e.Blob != d.Blob || e.Config != d.Config
+	}
+	return changed
 }
 
 func (s *State) checkScheduled(e *Event) *IllegalError {

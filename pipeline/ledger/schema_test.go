@@ -3,7 +3,7 @@ package ledger
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,8 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
-
-var update = flag.Bool("update", false, "write ../../schemas/ledger.schema.json")
 
 var schemaPath = filepath.Join("..", "..", "schemas", "ledger.schema.json")
 
@@ -134,7 +132,7 @@ func TestSchemaFileIsThatOfTheTables(t *testing.T) {
 	if err := enc.Encode(makeSchema()); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
+	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := os.WriteFile(schemaPath, buf.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +142,7 @@ func TestSchemaFileIsThatOfTheTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(buf.String(), string(have)); d != "" {
-		t.Errorf("schemas/ledger.schema.json is not that of the tables; run go test ./pipeline/ledger -run Schema -update\n%s", d)
+		t.Errorf("schemas/ledger.schema.json is not that of the tables; run UPDATE_GOLDEN=1 go test ./pipeline/ledger -run SchemaFile\n%s", d)
 	}
 	for _, c := range eventTable.fields {
 		if about[c.name] == "" {
@@ -236,10 +234,7 @@ func TestSchemaRefusesWhatDecodeRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		try := func(what string, change func(m map[string]json.RawMessage)) {
-			m := map[string]json.RawMessage{}
-			for k, v := range whole {
-				m[k] = v
-			}
+			m := maps.Clone(whole)
 			change(m)
 			line, err := json.Marshal(m)
 			if err != nil {

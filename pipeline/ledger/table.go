@@ -44,7 +44,7 @@ func nameHash(name []byte) uint8 {
 	if n == 0 {
 		return 0
 	}
-	return uint8(n)*37 + name[0]*11 + name[n-1]*5 + name[n/2]
+	return uint8(n&0xff)*37 + name[0]*11 + name[n-1]*5 + name[n/2]
 }
 
 // find returns the column of a name, or -1.

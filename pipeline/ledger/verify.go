@@ -40,8 +40,7 @@ func (r Report) OK() bool { return len(r.Problems) == 0 }
 
 func (r *Report) add(path string, err error) {
 	p := Problem{Path: path, Message: err.Error()}
-	var le *LineError
-	if errors.As(err, &le) {
+	if le, ok := errors.AsType[*LineError](err); ok {
 		p.Line, p.Message = le.Line, le.Err.Error()
 		if le.Path != "" {
 			p.Path = le.Path

@@ -26,7 +26,7 @@ func (r *run) finish(ctx context.Context) error {
 	var told []string
 	for i := range r.result.Troubles {
 		t := &r.result.Troubles[i]
-		t.New = again || !slices.Contains(s.Tip.Told, t.Fingerprint)
+		t.New = again && !t.Settled || !slices.Contains(s.Tip.Told, t.Fingerprint)
 		told = append(told, t.Fingerprint)
 	}
 	slices.Sort(told)
@@ -102,6 +102,7 @@ func (r *run) troubles(s *ledger.State, now time.Time) []Trouble {
 	if r.view == nil {
 		return out
 	}
+	r.result.Diagnostics = append(r.result.Diagnostics, LateDestinations(r.view, s, now)...)
 	for _, d := range slices.Concat(r.view.Diagnostics, Conflicts(r.view, s)) {
 		if d.Severity != pipeline.Error {
 			continue
@@ -144,7 +145,7 @@ func (r *run) wantedSoon(dest string) bool {
 
 // describe says a ledger's trouble in words, with what to do.
 func describe(t ledger.Trouble) Trouble {
-	out := Trouble{Fingerprint: t.Fingerprint, Post: t.Delivery.Post, State: t.State, Code: string(t.Reason)}
+	out := Trouble{Fingerprint: t.Fingerprint, Post: t.Delivery.Post, State: t.State, Code: string(t.Reason), Settled: t.Settled}
 	out.Destination = t.Dest
 	at := fmt.Sprintf("%s at %s", t.Delivery.Post, out.Destination)
 	detail := ""

@@ -309,3 +309,33 @@ func TestStopEndsInOrder(t *testing.T) {
 		}
 	})
 }
+
+func TestDestinationAddedToAGroupDoesNotWakeOldPosts(t *testing.T) {
+	bubbleTest(t, []string{"alpha", "beta"}, func(t *testing.T, g *rig) {
+		g.config("groups: {all: [alpha]}\n")
+		g.post("old", time.Now(), "Long ago.", "all")
+		g.run()
+		g.post("new", time.Now().Add(72*time.Hour), "To all.", "all")
+		time.Sleep(48 * time.Hour)
+		g.run()
+		g.config("groups: {all: [alpha, beta]}\n")
+		g.push("beta joins")
+		res := g.run()
+		if len(res.Troubles) > 0 {
+			t.Errorf("troubles %+v", res.Troubles)
+		}
+		told := 0
+		for _, d := range res.Diagnostics {
+			if d.Code == "late_destination" && d.Post == "old" && d.Destination == "beta" {
+				told++
+			}
+		}
+		if told != 1 {
+			t.Errorf("told %d times: %+v", told, res.Diagnostics)
+		}
+		time.Sleep(48 * time.Hour)
+		g.run()
+		g.wantTexts("beta", "To all.")
+		g.wantTexts("alpha", "Long ago.", "To all.")
+	})
+}

@@ -104,7 +104,9 @@ func settledPaths(s *ledger.State, config string, t *tree, now time.Time) map[st
 		}
 		// What was canceled because its file was gone is open again when the file is there.
 		gone := d.State == pipeline.Canceled && d.Reason == pipeline.ReasonRemoved
-		if d.Blob == "" || d.Config != config || gone || !s.Settled(d, now) {
+		// After a change of broadside.yaml all is read once more; then what is past its deadline can want nothing new.
+		read := d.Config == config || s.Tip.Config == config && now.After(d.By)
+		if d.Blob == "" || !read || gone || !s.Settled(d, now) {
 			open[d.Path] = true
 			continue
 		}

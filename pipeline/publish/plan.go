@@ -32,7 +32,7 @@ type Facts struct {
 // Housekeep brings the ledger up to what the content wants: what is new, moved, removed, late, expired or abandoned. It
 // is pure but for tx, and does nothing on a state that is up to date.
 func Housekeep(v *compose.View, f Facts, tx *journal.Tx) error {
-	h := housekeeper{v: v, f: f, tx: tx, wanted: map[pipeline.DeliveryID]bool{}}
+	h := newHousekeeper(v, f, tx)
 	for _, it := range v.Items {
 		if err := h.item(it); err != nil {
 			return err
@@ -51,6 +51,28 @@ type housekeeper struct {
 	f      Facts
 	tx     *journal.Tx
 	wanted map[pipeline.DeliveryID]bool
+	byID   map[string]*pipeline.Post
+	byPath map[string]*pipeline.Post
+	// open are the posts of which some destination is not accounted for, known those that the ledger has seen.
+	open  map[*pipeline.Post]bool
+	known map[string]bool
+}
+
+func newHousekeeper(v *compose.View, f Facts, tx *journal.Tx) housekeeper {
+	h := housekeeper{v: v, f: f, tx: tx, wanted: map[pipeline.DeliveryID]bool{}, byID: map[string]*pipeline.Post{},
+		byPath: map[string]*pipeline.Post{}, open: map[*pipeline.Post]bool{}, known: map[string]bool{}}
+	for _, p := range v.Tree.Posts {
+		h.byID[p.ID], h.byPath[p.Path] = p, p
+	}
+	for _, it := range v.Items {
+		if it.Errors || it.ID.Target == "" || it.Draft() {
+			h.open[it.Post] = true
+		}
+	}
+	for id := range tx.State.Deliveries {
+		h.known[id.Post] = true
+	}
+	return h
 }
 
 // item schedules what is new or has changed.
@@ -77,7 +99,11 @@ func (h housekeeper) item(it *compose.Item) error {
 	want := ledger.ScheduleInput{
 		ID: it.ID, Dest: it.Destination.Name, Due: w.Due, By: w.By, Path: it.Post.Path, Config: h.v.Config.Hash, Source: it.Rendition.Source,
 	}
-	if h.whole(it.Post) {
+	if d == nil && h.known[it.ID.Post] && h.tx.Now.After(w.By) {
+		return nil // the destination came to a post whose time was over: LateDestinations tells
+	}
+	// The blob says that the file need not be read again once all that it wants is settled.
+	if !it.Post.Errors && !h.open[it.Post] {
 		want.Blob = h.f.Blob(it.Post.Path)
 	}
 	if d != nil && !changes(d, want) {
@@ -92,20 +118,6 @@ func (h housekeeper) item(it *compose.Item) error {
 			"first seen "+h.tx.Now.Sub(w.Due).Round(time.Minute).String()+" after its time; give it a new publish_at", ledger.ByRun))
 	}
 	return nil
-}
-
-// whole tells that every destination of the post is accounted for, so that its file need not be read again once all
-// are settled.
-func (h housekeeper) whole(p *pipeline.Post) bool {
-	if p.Errors {
-		return false
-	}
-	for _, it := range h.v.Items {
-		if it.Post == p && (it.Errors || it.ID.Target == "" || it.Draft()) {
-			return false
-		}
-	}
-	return true
 }
 
 // changes tells whether an open delivery must be scheduled anew.
@@ -159,22 +171,12 @@ func (h housekeeper) gone(d *ledger.Delivery) bool {
 	if h.v.Hidden[d.Path] {
 		return false
 	}
-	for _, p := range h.v.Tree.Posts {
-		if p.ID == d.ID.Post {
-			return !p.Errors
-		}
+	if p := h.byID[d.ID.Post]; p != nil {
+		return !p.Errors
 	}
-	return !h.f.Exists(d.Path) || h.otherPost(d)
-}
-
-// otherPost tells that the delivery's path now holds a post of another id.
-func (h housekeeper) otherPost(d *ledger.Delivery) bool {
-	for _, p := range h.v.Tree.Posts {
-		if p.Path == d.Path {
-			return p.ID != "" && p.ID != d.ID.Post
-		}
-	}
-	return false
+	// A file that is there and has no id, or cannot be read, keeps what it wanted; one of another id does not.
+	p := h.byPath[d.Path]
+	return !h.f.Exists(d.Path) || p != nil && p.ID != "" && p.ID != d.ID.Post
 }
 
 // remove cancels what is open and has nothing out; a half-published thread needs a person.
@@ -278,6 +280,28 @@ func Conflicts(v *compose.View, s *ledger.State) []pipeline.Diagnostic {
 			Post: it.ID.Post, Destination: it.Destination.Name,
 			Message: "post " + it.ID.Post + " went out at " + at.UTC().Format(time.RFC3339) + " and now has a later publish_at: it does not go out again",
 			Hint:    "a new post needs a new id; for an edited one, restore its publish_at"})
+	}
+	return out
+}
+
+// LateDestinations are deliveries that the content wants and that will never be: their destination was added to a post
+// (mostly by way of a group) after its deadline.
+func LateDestinations(v *compose.View, s *ledger.State, now time.Time) []pipeline.Diagnostic {
+	known := map[string]bool{}
+	for id := range s.Deliveries {
+		known[id.Post] = true
+	}
+	var out []pipeline.Diagnostic
+	for _, it := range v.Items {
+		if it.Errors || it.Draft() || it.Skip || it.ID.Target == "" || s.Deliveries[it.ID] != nil || !known[it.ID.Post] {
+			continue
+		}
+		if w, err := it.Window(v.Config, now); err == nil && now.After(w.By) {
+			out = append(out, pipeline.Diagnostic{Code: "late_destination", Severity: pipeline.Warning, File: it.Post.Path, Line: it.At.Pos.Line,
+				Column: it.At.Pos.Column, Post: it.ID.Post, Destination: it.Destination.Name,
+				Message: it.Destination.Name + " was added after the post's deadline, " + w.By.UTC().Format(time.RFC3339) + ": it does not go out there",
+				Hint:    "to send it all the same, give the destination a publish_at of its own"})
+		}
 	}
 	return out
 }

@@ -115,6 +115,8 @@ type Trouble struct {
 	Failed bool `json:"failed"`
 	// Invalid tells that the author must change a file.
 	Invalid bool `json:"invalid"`
+	// Settled tells that nobody can do anything about it any more: it is told once, not daily.
+	Settled bool `json:"settled,omitempty"`
 	// New tells that no finished run has told it within a day.
 	New bool `json:"new"`
 }

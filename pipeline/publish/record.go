@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/broadside-pub/broadside/pipeline"
@@ -76,6 +77,11 @@ func (r *run) end(ctx context.Context, c *claim, j judged, part int) error {
 			state = pipeline.Queued
 			return r.hold(tx, c, j)
 		case reject:
+			if d != nil && d.Doubt {
+				// An earlier attempt with these bytes may be out: this answer says nothing of it.
+				state, j.reason = pipeline.Uncertain, pipeline.ReasonAmbiguous
+				return tx.Add(s.MarkUncertain(tx.Stamp, id, j.reason, j.detail, ledger.ByRun))
+			}
 			state = pipeline.Failed
 			if out {
 				return tx.Add(s.Partial(tx.Stamp, id, j.detail, ledger.ByRun))
@@ -87,6 +93,12 @@ func (r *run) end(ctx context.Context, c *claim, j judged, part int) error {
 		}
 		return nil
 	})
+	if illegal := new(ledger.IllegalError); errors.As(err, &illegal) {
+		// The lease was lost and others have said meanwhile what came of it: theirs stands.
+		r.note(c.it, fmt.Sprintf("%s at %s: this run's word (%s, %s) came too late and is not recorded: %s",
+			id.Post, c.it.Destination.Name, state, j.detail, illegal.Why))
+		return nil
+	}
 	r.outcome(c.it, state, j)
 	return err
 }

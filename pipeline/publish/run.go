@@ -297,7 +297,8 @@ func (r *run) facts(ctx context.Context) Facts {
 			continue
 		}
 		w, err := it.Window(r.view.Config, r.clock.Wall())
-		if err != nil || d != nil && d.Due.Equal(w.Due) || r.clock.Wall().Sub(w.Due) <= LateAfter {
+		now := r.clock.Wall()
+		if err != nil || d != nil && d.Due.Equal(w.Due) || now.Sub(w.Due) <= LateAfter || now.After(w.By) {
 			continue
 		}
 		seen[it] = r.inTime(ctx, it, w.Due.Add(LateAfter))

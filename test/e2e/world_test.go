@@ -99,7 +99,7 @@ type world struct {
 	dests   []destination
 	files   map[string][]byte
 	// posts are the texts of each post's parts, by id, as a network shows them.
-	posts map[string][]string
+	posts  map[string][]string
 	logins int
 
 	mu      sync.Mutex

@@ -1,6 +1,7 @@
 package gitstoretest
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"crypto/ed25519"
 
 	"golang.org/x/crypto/ssh"
 
@@ -106,7 +105,7 @@ func rewritten(t *testing.T, b Backend, _ Options) {
 
 // random mixes commits, reverts to earlier content, deletions, rewinds and own pushes, and compares every fetch with a model.
 func random(t *testing.T, b Backend, opt Options) {
-	rng := rand.New(rand.NewPCG(7, uint64(opt.Rounds))) //nolint:gosec // a test's dice
+	rng := rand.New(rand.NewPCG(7, uint64(opt.Rounds)))
 	r := open(t, b)
 	model := map[gitstore.Hash]map[string]string{}
 	var chain []gitstore.Hash

@@ -70,6 +70,7 @@ func Run(t *testing.T, opt Options, fresh func(t *testing.T) Backend) {
 		{"HistoryDeepens", history},
 		{"SignedCommitVerifies", signed},
 		{"ConcurrentPushersLoseNothing", concurrent},
+		{"OneRemoteServesMany", shared},
 		{"CanceledContextSendsNothing", canceled},
 		{"ForeignSnapshotIsRefused", foreign},
 		{"ClosedRemoteRefuses", closed},

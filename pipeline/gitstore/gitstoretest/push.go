@@ -266,7 +266,7 @@ func concurrent(t *testing.T, b Backend, opt Options) {
 					s = c
 					n++
 				case gitstore.LostRace:
-				default:
+				case gitstore.Moved, gitstore.Rejected, gitstore.AuthError, gitstore.Unknown, gitstore.NotSent:
 					t.Errorf("pusher %d: %v: %v", w, res.Outcome, res.Err)
 					return
 				}
@@ -281,4 +281,47 @@ func concurrent(t *testing.T, b Backend, opt Options) {
 		t.Errorf("%d files are there, %d pushes landed:\n%v\n%v", len(names), len(landed), names, landed)
 	}
 	b.Check(t)
+}
+
+// shared uses one client from several goroutines at once.
+func shared(t *testing.T, b Backend, _ Options) {
+	r := open(t, b)
+	b.Commit(t, content, map[string][]byte{"post.md": []byte("1")})
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			ref := fmt.Sprintf("refs/heads/worker-%d", w)
+			s, err := r.Fetch(t.Context(), content, gitstore.FetchOptions{TreesOnly: w%2 == 0})
+			if err != nil {
+				t.Errorf("worker %d: %v", w, err)
+				return
+			}
+			e, _, err := s.Entry("post.md")
+			if err == nil {
+				err = r.FetchBlobs(t.Context(), s, []gitstore.Hash{e.Blob})
+			}
+			if err == nil {
+				_, err = s.Read(e.Blob)
+			}
+			if err != nil {
+				t.Errorf("worker %d: %v", w, err)
+			}
+			c, err := tryBuild(t.Context(), r, nil, map[string]string{"a": ref})
+			if err != nil {
+				t.Errorf("worker %d: %v", w, err)
+				return
+			}
+			if res := r.Push(t.Context(), update(ref, "", c)); res.Outcome != gitstore.Landed {
+				t.Errorf("worker %d: %v: %v", w, res.Outcome, res.Err)
+			}
+			if _, err := r.Refs(t.Context()); err != nil {
+				t.Errorf("worker %d: %v", w, err)
+			}
+		})
+	}
+	wg.Wait()
+	refs, err := r.Refs(t.Context())
+	if err != nil || len(refs.Tips) != 5 {
+		t.Errorf("refs are %v, %v", refs.Tips, err)
+	}
 }

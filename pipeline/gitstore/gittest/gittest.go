@@ -57,7 +57,7 @@ func run(ctx context.Context, dir string, stdin []byte, args ...string) (string,
 // Git is Run for a test, which it fails on an error.
 func Git(tb testing.TB, dir string, args ...string) string {
 	tb.Helper()
-	out, err := Run(context.Background(), dir, args...)
+	out, err := Run(tb.Context(), dir, args...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func AllowPartial(tb testing.TB, repo string) {
 // the file. ref is a full name.
 func Commit(tb testing.TB, repo, ref, message string, files map[string][]byte) string {
 	tb.Helper()
-	id, err := TryCommit(context.Background(), repo, ref, message, files)
+	id, err := TryCommit(tb.Context(), repo, ref, message, files)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TryCommit(ctx context.Context, repo, ref, message string, files map[string]
 // Tip is the commit of a ref, "" if there is none.
 func Tip(tb testing.TB, repo, ref string) string {
 	tb.Helper()
-	out, _ := Run(context.Background(), repo, "rev-parse", "--verify", "-q", ref)
+	out, _ := Run(tb.Context(), repo, "rev-parse", "--verify", "-q", ref)
 	return out
 }
 
@@ -133,7 +133,7 @@ func Hook(tb testing.TB, repo, name, script string) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script), 0o755); err != nil { //nolint:gosec // a hook must be executable
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
 		tb.Fatal(err)
 	}
 }

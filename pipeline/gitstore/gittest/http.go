@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -38,7 +39,7 @@ type Server struct {
 // New starts a server for a test.
 func New(tb testing.TB, root string) *Server {
 	tb.Helper()
-	s, err := Start(context.Background(), root)
+	s, err := Start(tb.Context(), root)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func (s *Server) Fail(at Point, faults ...Fault) {
 	s.faults[at] = append(s.faults[at], faults...)
 }
 
-// Requests, Received and Sent count requests and the bytes of their bodies since the last Reset.
+// Requests counts requests since the last Reset.
 func (s *Server) Requests() int64 { return s.requests.Load() }
 
 // Received counts the bytes that clients sent.
@@ -211,7 +212,7 @@ func refuse(w http.ResponseWriter, f Fault) bool {
 		http.Error(w, "slow down", http.StatusTooManyRequests)
 	case Status500:
 		http.Error(w, "boom", http.StatusInternalServerError)
-	default:
+	case None, DropAfter, Truncate, Empty200, HTML200, NoRefStatus, GarbledSide, Status502Ran, Hang:
 		return false
 	}
 	return true
@@ -267,12 +268,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, f Fault, res *ht
 	case NoRefStatus:
 		report := "000eunpack ok\n0000"
 		out = fmt.Appendf(nil, "%04x\x01%s0000", len(report)+5, report)
+	case None, DropBefore, EmptyNotRun, HTMLInstead, Status401, Status403, Status404, Status413, Status429, Status500:
+	case Truncate: // below
 	case GarbledSide:
 		out = append([]byte("0009\x07oops"), out...)
 	}
-	for k, v := range res.Header() {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), res.Header())
 	if f == Truncate {
 		w.Header().Set("Content-Length", fmt.Sprint(len(out)))
 		out = out[:len(out)/2]

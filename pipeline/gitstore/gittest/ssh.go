@@ -50,7 +50,7 @@ func NewSSH(tb testing.TB, root string) *SSH {
 		return nil, fmt.Errorf("unknown key")
 	}}
 	s.cfg.AddHostKey(host)
-	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	ln, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func (s *SSH) handle(c net.Conn) {
 }
 
 func (s *SSH) session(conn *ssh.ServerConn, ch ssh.Channel, requests <-chan *ssh.Request) {
-	defer ch.Close()
+	defer func() { _ = ch.Close() }()
 	env := Env(s.root)
 	for req := range requests {
 		switch req.Type {

@@ -31,24 +31,24 @@ type Op struct {
 type FaultKind int
 
 const (
-	// None: all goes well.
+	// None means that all goes well.
 	None FaultKind = iota
-	// Before: it fails before anything is sent. A push is NotSent.
+	// Before fails before anything is sent. A push is NotSent.
 	Before
-	// After: a push is applied, but the answer is lost: Unknown.
+	// After applies a push, but the answer is lost: Unknown.
 	After
-	// Lost: a push is not applied, and the answer is lost: Unknown.
+	// Lost does not apply a push, and the answer is lost: Unknown.
 	Lost
-	// Late: the answer is lost, and the push is applied only after Fault.Late, if its refs are then still where it
+	// Late loses the answer, and applies the push only after Fault.Late, if its refs are then still where it
 	// expects them: a request in flight that outlives its sender.
 	Late
-	// Race: Fault.Race runs between the advertisement and the update.
+	// Race runs Fault.Race between the advertisement and the update.
 	Race
-	// Reject: the server refuses a push by policy.
+	// Reject refuses a push by policy.
 	Reject
-	// Auth: access is denied.
+	// Auth denies access.
 	Auth
-	// Lie: a push reports Landed though nothing was applied, as a client would that takes the absence of an error for
+	// Lie reports Landed for a push though nothing was applied, as a client would that takes the absence of an error for
 	// success. No gitstore transport does so; it shows what a user of the result must not rely on.
 	Lie
 )
@@ -90,10 +90,10 @@ func (f Fault) begin(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	switch f.Kind {
-	case Auth:
+	if f.Kind == Auth {
 		return f.err(fmt.Errorf("%w (injected)", gitstore.ErrAuth))
-	case Before:
+	}
+	if f.Kind == Before {
 		return f.err(errBroken)
 	}
 	return nil
@@ -101,8 +101,7 @@ func (f Fault) begin(ctx context.Context) error {
 
 // fails is the error of a fault on something that only reads.
 func (f Fault) fails() error {
-	switch f.Kind {
-	case After, Lost, Late:
+	if f.Kind == After || f.Kind == Lost || f.Kind == Late {
 		return f.err(errBroken)
 	}
 	return nil

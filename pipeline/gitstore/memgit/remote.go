@@ -108,16 +108,16 @@ func (r *remote) copy(commit gitstore.Hash, blobs bool) error {
 	from := r.server.objects
 	return from.Walk(commit, func(kind gitstore.ObjectKind, id gitstore.Hash) bool {
 		have := r.objects.Has(id)
-		switch kind {
-		case gitstore.KindTree:
+		if kind == gitstore.KindTree {
 			if have && (!blobs || r.whole[id]) {
 				return false
 			}
 			if blobs {
 				r.whole[id] = true
 			}
-		case gitstore.KindBlob:
-			have = have || !blobs
+		}
+		if kind == gitstore.KindBlob && !blobs {
+			return true
 		}
 		if !have {
 			k, data, _ := from.Get(id)
@@ -277,6 +277,7 @@ func (r *remote) send(f Fault, todo []gitstore.Update, res gitstore.Result) gits
 		if f.Race != nil {
 			f.Race(r.server)
 		}
+	case None, Before, After, Auth: // before and auth have struck already; after does below
 	}
 	err := r.server.apply(r.opt.Name, r.objects, todo)
 	switch {

@@ -291,6 +291,7 @@ type Post struct {
 	Label                   string // the header Sandbox-Post: the id of the post in its repository
 	At                      time.Time
 	Edited                  bool
+	Deleted                 bool
 	Media                   []Media
 }
 
@@ -302,17 +303,22 @@ type Media struct {
 
 // Posts returns what an account shows, the oldest first; of all accounts where handle is "".
 func (s *Server) Posts(handle string) []Post {
+	return slices.DeleteFunc(s.EveryPost(handle), func(p Post) bool { return p.Deleted })
+}
+
+// EveryPost is Posts with those that were deleted.
+func (s *Server) EveryPost(handle string) []Post {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []Post
 	for _, p := range s.order {
-		if p.deleted || (handle != "" && p.who.handle != strings.TrimPrefix(handle, "@")) {
+		if handle != "" && p.who.handle != strings.TrimPrefix(handle, "@") {
 			continue
 		}
 		v := Post{
 			ID: p.ID, URL: p.URL, Parent: p.InReplyTo, Handle: p.who.handle, Text: p.Text, Lang: p.Lang,
 			Visibility: p.Visibility, Warning: p.ContentWarning, Tags: slices.Clone(p.Tags), Label: p.label,
-			At: p.PublishedAt, Edited: !p.EditedAt.IsZero(),
+			At: p.PublishedAt, Edited: !p.EditedAt.IsZero(), Deleted: p.deleted,
 		}
 		for _, m := range p.Media {
 			f := s.media[m.ID]

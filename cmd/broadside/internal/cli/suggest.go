@@ -5,6 +5,9 @@ import "strings"
 // nearest returns the word that s was most likely meant to be, "" where none is near.
 func nearest(s string, words []string) string {
 	best, least := "", len(s)/3+2
+	if s == "" {
+		return ""
+	}
 	for _, w := range words {
 		if d := distance(strings.ToLower(s), strings.ToLower(w)); d < least {
 			best, least = w, d

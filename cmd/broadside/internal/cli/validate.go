@@ -33,7 +33,8 @@ would, and says everything that is wrong with them: what, in which file, line an
 network, no secret and no git history, and starts no process, so that a pull request from a stranger can be checked.
 
 What only the ledger knows - that an id is used up, or that the same text went out before - is said when --ledger names
-one: a clone that has the ledger branch, or a folder with the branch checked out.
+one: a clone that has the ledger branch (its signature is checked), or a folder with the branch checked out (which is
+believed as it is).
 
 Exit codes: 0 nothing is wrong (there may be warnings), 2 something is.`,
 		Example: "  broadside validate\n  broadside validate posts/2026/12\n  broadside validate --format github --ledger ../ledger\n  broadside validate --fix",

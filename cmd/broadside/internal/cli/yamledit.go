@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 )
@@ -13,8 +15,8 @@ import (
 // errYAMLForm tells that a file is written in a way that the editor does not change: the person does it.
 var errYAMLForm = errors.New("its form is unusual")
 
-// setting is one key to write: Value is YAML in one line; where Lines are given they are the block form, without the key,
-// indented relative to it.
+// yamlValue is what to write: Value is YAML in one line; where Lines are given they are the block form, without the key and
+// its indent.
 type yamlValue struct {
 	Value string
 	Lines []string
@@ -22,8 +24,48 @@ type yamlValue struct {
 
 // setYAML sets key in the map that path leads to, and leaves every other byte as it is. A key that is there gets the new
 // value; one that is not comes behind the last of after that the map has in one line, else at the map's beginning. The
-// map itself may be empty.
+// map itself may be empty. What it returns means the same as data in everything but that key; otherwise it is an error.
 func setYAML(data []byte, path []string, key string, v yamlValue, after ...string) ([]byte, error) {
+	out, err := editYAML(data, path, key, v, after)
+	if err != nil {
+		return nil, err
+	}
+	var before, now any
+	if yaml.Unmarshal(data, &before) != nil || yaml.Unmarshal(out, &now) != nil {
+		return nil, errYAMLForm
+	}
+	before, _ = dropKey(before, path, key)
+	now, there := dropKey(now, path, key)
+	if !there || !reflect.DeepEqual(before, now) {
+		return nil, errYAMLForm
+	}
+	return out, nil
+}
+
+// dropKey removes key from the map that path leads to, where there is one. Maps on the way that are not there yet, or hold
+// nothing more, count as absent.
+func dropKey(v any, path []string, key string) (any, bool) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v, false
+	}
+	there := false
+	if len(path) == 0 {
+		_, there = m[key]
+		delete(m, key)
+	} else {
+		m[path[0]], there = dropKey(m[path[0]], path[1:], key)
+		if m[path[0]] == nil {
+			delete(m, path[0])
+		}
+	}
+	if len(m) == 0 {
+		return nil, there
+	}
+	return m, there
+}
+
+func editYAML(data []byte, path []string, key string, v yamlValue, after []string) ([]byte, error) {
 	e, err := newYAMLEditor(data)
 	if err != nil {
 		return nil, err
