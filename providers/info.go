@@ -159,6 +159,8 @@ type Draft struct {
 	Settings map[string]any // destination's settings with the post's overrides; checked against Info.Settings
 	Limits   Limits         // the instance's, or Info.Limits
 	Server   string         // base URL of the destination's server
+	// CheckOnly asks for problems, texts and lengths alone: Encode may leave Payload out.
+	CheckOnly bool
 }
 
 // DraftPart is one part of a Draft.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -31,8 +30,10 @@ type Input struct {
 	Providers         map[string]providers.Info
 	// Paths narrow what is read to files or folders; empty: every folder of the configuration.
 	Paths []string
-	// Describe leaves media as they lie, for a check that must not spend time on shrinking them.
-	Describe bool
+	// Settled names the post of a file that need not be read; nil: read all.
+	Settled func(content.File) (id string, ok bool)
+	// Lean keeps nothing but diagnostics and counts, for those who only want to know what is wrong.
+	Lean bool
 }
 
 // ReadConfig reads broadside.yaml. A file that is not there is an error; one that is wrong has diagnostics.
@@ -49,82 +50,69 @@ func ReadConfig(files content.FS, infos map[string]providers.Info) (*pipeline.Co
 	return cfg, diags, nil
 }
 
-// Build reads the content and works out every delivery that it wants, on all cores. Files that are wrong have
-// diagnostics; an error means that the content could not be read at all.
+// Build reads the content and works out every delivery that it wants, on all cores: each file is read, parsed and rendered
+// once. Files that are wrong have diagnostics; an error means that the content could not be read at all.
 func Build(ctx context.Context, in Input) (*View, error) {
-	tree, diags := content.Load(ctx, in.Files, in.Config, in.Providers, in.Paths...)
+	v := &View{Config: in.Config, byID: map[pipeline.DeliveryID]*Item{}}
+	b := &builder{in: in, media: media.NewLoader(in.Files, in.Config.Media), items: map[*pipeline.Post][]*Item{}}
+	loader := content.Loader{Config: in.Config, Infos: in.Providers, Settled: in.Settled, Check: b.check, Release: in.Lean}
+	tree, diags := loader.Load(ctx, in.Files, in.Paths...)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	v := &View{Config: in.Config, Tree: tree, byID: map[pipeline.DeliveryID]*Item{}}
-	b := &builder{in: in, media: media.NewLoader(in.Files, in.Config.Media)}
-	results := make([]result, len(tree.Posts))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(results) || ctx.Err() != nil {
-					return
-				}
-				results[i] = b.post(tree.Posts[i])
-			}
-		})
-	}
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	diags = append(slices.Clone(in.ConfigDiagnostics), diags...)
-	for i, r := range results {
-		if tree.Posts[i].Draft() && (len(r.items) == 0 || r.items[0].Draft()) {
-			v.Drafts++
-		}
-		diags = append(diags, r.diags...)
-		for _, it := range r.items {
+	v.Tree, v.Drafts = tree, int(b.drafts.Load())
+	for _, p := range tree.Posts {
+		for _, it := range b.items[p] {
+			it.Errors = it.Errors || p.Errors // two files with one id show only when all are read
 			v.Items = append(v.Items, it)
 			if it.ID.Target != "" && it.ID.Post != "" {
 				v.byID[it.ID] = it
 			}
 		}
 	}
+	diags = append(slices.Clone(in.ConfigDiagnostics), diags...)
 	pipeline.SortDiagnostics(diags)
 	v.Diagnostics = slices.Compact(diags)
 	return v, nil
 }
 
 type builder struct {
-	in    Input
-	media *media.Loader
+	in     Input
+	media  *media.Loader
+	drafts atomic.Int64
+
+	mu    sync.Mutex
+	items map[*pipeline.Post][]*Item
 }
 
-type result struct {
-	items []*Item
-	diags []pipeline.Diagnostic
-}
-
-func (b *builder) post(p *pipeline.Post) result {
-	var r result
-	seen := map[pipeline.Diagnostic]bool{}
-	add := func(ds []pipeline.Diagnostic) {
-		for _, d := range ds {
-			if !seen[d] {
-				seen[d] = true
-				r.diags = append(r.diags, d)
-			}
-		}
-	}
+// check renders a post for all its destinations, right after it was parsed.
+func (b *builder) check(p *pipeline.Post) []pipeline.Diagnostic {
+	var items []*Item
+	var diags []pipeline.Diagnostic
+	draft := p.Draft()
 	for _, at := range p.Destinations {
 		dest, ok := b.in.Config.Destination(at.Name)
 		if !ok {
 			continue // content has said so
 		}
 		it, ds := b.item(p, at, dest)
-		add(ds)
-		r.items = append(r.items, it)
+		for _, d := range ds {
+			if !slices.Contains(diags, d) {
+				diags = append(diags, d)
+			}
+		}
+		draft = draft && it.Draft()
+		items = append(items, it)
 	}
-	return r
+	if draft {
+		b.drafts.Add(1)
+	}
+	if !b.in.Lean {
+		b.mu.Lock()
+		b.items[p] = items
+		b.mu.Unlock()
+	}
+	return diags
 }
 
 func (b *builder) item(p *pipeline.Post, at pipeline.PostDestination, dest *pipeline.Destination) (*Item, []pipeline.Diagnostic) {
@@ -167,7 +155,7 @@ func (b *builder) render(it *Item, resolved content.Resolved, limits *providers.
 		diags[i].Destination = it.Destination.Name
 	}
 	out, ds := render.Render(render.Input{Post: it.Post, Dest: it.At, Destination: *it.Destination, Info: it.Info, Limits: limits,
-		Title: resolved.Title, Lang: resolved.Lang, Parts: parts})
+		Title: resolved.Title, Lang: resolved.Lang, Parts: parts, CheckOnly: b.in.Lean})
 	return out.Rendition, out.Encoded, append(diags, ds...)
 }
 
@@ -176,9 +164,6 @@ func (b *builder) medium(p *pipeline.Post, use pipeline.MediaUse, lim providers.
 	m, diags, ok := b.media.Load(p, use)
 	if !ok {
 		return nil, diags
-	}
-	if b.in.Describe {
-		return &m, diags
 	}
 	fitted, err := b.media.Fit(m, lim)
 	var problem *media.Problem

@@ -12,6 +12,10 @@ import (
 	"github.com/broadside-pub/broadside/providers"
 )
 
+// GCPercent is how seldom a short-lived process that reads a repository should collect garbage (debug.SetGCPercent): what
+// it holds is small, and what it throws away is much.
+const GCPercent = 400
+
 // View is a repository's content at one commit, or in one work tree.
 type View struct {
 	Commit string // "" for a work tree
@@ -23,10 +27,7 @@ type View struct {
 	Diagnostics []pipeline.Diagnostic
 	// Drafts counts the posts without a time.
 	Drafts int
-	// Hidden are the paths that were not read, because all that they want is settled.
-	Hidden map[string]bool
-
-	byID map[pipeline.DeliveryID]*Item
+	byID   map[pipeline.DeliveryID]*Item
 }
 
 // Item is one post at one destination.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
@@ -28,7 +29,15 @@ func compile(list []providers.Setting) map[string]*setting {
 	return out
 }
 
+// knownSchemas keeps every schema that was compiled, by its name and text. There are few: they are made of what the binary
+// holds, and compiling one takes longer than reading a repository whose posts are all settled.
+var knownSchemas sync.Map
+
 func compileSchema(name, text string) (*jsonschema.Schema, error) {
+	key := [2]string{name, text}
+	if s, ok := knownSchemas.Load(key); ok {
+		return s.(*jsonschema.Schema), nil
+	}
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", name, err)
@@ -43,6 +52,7 @@ func compileSchema(name, text string) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", name, err)
 	}
+	knownSchemas.Store(key, s)
 	return s, nil
 }
 

@@ -141,6 +141,10 @@ type Result struct {
 type FetchOptions struct {
 	// Have is a Snapshot of this Remote whose objects are complete: the server sends only the difference. Nil for none.
 	Have Snapshot
+	// At is the tip that a Refs of this Remote has just shown for the ref. Where the transport keeps nothing between
+	// requests the remote is then not looked at again; otherwise, and where At is not to be had, the ref's present tip is
+	// fetched. Empty: look again.
+	At Hash
 	// TreesOnly asks for commit and trees without blobs, where the remote can filter; else all is fetched.
 	TreesOnly bool
 }

@@ -27,6 +27,8 @@ type goRemote struct {
 
 	mu     sync.Mutex
 	closed bool
+	// recent is the last look at the remote over a transport that keeps nothing between requests.
+	recent *httpConversation
 }
 
 var _ Remote = (*goRemote)(nil)
@@ -92,6 +94,7 @@ func (r *goRemote) Refs(ctx context.Context) (Refs, error) {
 		return Refs{}, r.failed(ctx, "list the refs of", err)
 	}
 	defer conv.close()
+	r.remember(conv)
 	refs := r.refs(conv.advert())
 	// receive-pack is the one that knows; upload-pack does not list the capability. Every git since 2.4 has it, and a
 	// push finds out in time.
@@ -111,6 +114,12 @@ func (r *goRemote) Fetch(ctx context.Context, ref string, opt FetchOptions) (Sna
 			return nil, err
 		}
 	}
+	if conv := r.seen(ref, opt.At); conv != nil {
+		if s, err := r.fetchOver(ctx, conv, ref, have, opt.TreesOnly); err == nil {
+			return s, nil
+		}
+		// What was seen may be gone: look again.
+	}
 	s, err := r.fetch(ctx, ref, have, opt.TreesOnly)
 	if err != nil {
 		return nil, r.failed(ctx, "fetch "+ref+" of", err)
@@ -127,6 +136,31 @@ func (r *goRemote) fetch(ctx context.Context, ref string, have *snapshot, treesO
 		return nil, err
 	}
 	defer conv.close()
+	r.remember(conv)
+	return r.fetchOver(ctx, conv, ref, have, treesOnly)
+}
+
+// remember keeps a look at the remote, where a later request needs no conversation of its own.
+func (r *goRemote) remember(conv conversation) {
+	if c, ok := conv.(*httpConversation); ok {
+		r.mu.Lock()
+		r.recent = c
+		r.mu.Unlock()
+	}
+}
+
+// seen returns the look that showed ref at this commit, nil where there is none.
+func (r *goRemote) seen(ref string, at Hash) conversation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at == "" || r.recent == nil || r.recent.a.refs[ref] != at {
+		return nil
+	}
+	return r.recent
+}
+
+// fetchOver fetches within a conversation whose advertisement is at hand.
+func (r *goRemote) fetchOver(ctx context.Context, conv conversation, ref string, have *snapshot, treesOnly bool) (*snapshot, error) {
 	a := conv.advert()
 	tip, ok := a.refs[ref]
 	if !ok {
@@ -203,6 +237,11 @@ func (r *goRemote) FetchBlobs(ctx context.Context, s Snapshot, blobs []Hash) err
 		return err
 	}
 	defer cancel()
+	if conv := r.seen(snap.ref, snap.id); conv != nil && conv.advert().wantsAny() {
+		if _, err := r.receive(ctx, conv, want{ids: absent}); err == nil && len(r.absent(blobs)) == 0 {
+			return nil
+		}
+	}
 	conv, err := r.wire.open(ctx, uploadPack)
 	if err != nil {
 		return r.failed(ctx, "fetch blobs of", err)

@@ -140,7 +140,7 @@ func (j *Journal) syncTo(ctx context.Context, refs gitstore.Refs) error {
 	}
 	mark := refs.Tips[j.opt.Config.MarkRef()]
 	if have == nil || tip != have.Commit() {
-		snap, err := j.opt.Remote.Fetch(ctx, j.opt.Config.Ref(), gitstore.FetchOptions{Have: have})
+		snap, err := j.opt.Remote.Fetch(ctx, j.opt.Config.Ref(), gitstore.FetchOptions{Have: have, At: tip})
 		if err != nil {
 			return fmt.Errorf("cannot fetch %s from %s: %w", j.opt.Config.Branch, j.opt.Remote.URL(), err)
 		}

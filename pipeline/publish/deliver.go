@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/broadside-pub/broadside/pipeline"
-	"github.com/broadside-pub/broadside/pipeline/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/pipeline/compose"
 	"github.com/broadside-pub/broadside/pipeline/journal"
 	"github.com/broadside-pub/broadside/pipeline/ledger"

@@ -174,8 +174,10 @@ func TestThreadThatCannotGoOnIsPartialAndTold(t *testing.T) {
 
 func TestTroubleIsToldOnceThenDaily(t *testing.T) {
 	bubbleTest(t, []string{"alpha"}, func(t *testing.T, g *rig) {
-		g.rule(server.Rule{Fault: server.Rejected})
-		g.post("one", time.Now(), "Refused.", "alpha")
+		g.disable["alpha"] = []string{"find", "key"}
+		g.config("")
+		g.rule(server.Rule{Fault: server.DropAfter})
+		g.post("one", time.Now(), "Who knows.", "alpha")
 		told := func(res publish.Result) int {
 			n := 0
 			for _, tr := range res.Troubles {

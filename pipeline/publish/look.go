@@ -10,6 +10,7 @@ import (
 
 	"github.com/broadside-pub/broadside/pipeline"
 	"github.com/broadside-pub/broadside/pipeline/compose"
+	"github.com/broadside-pub/broadside/pipeline/content"
 	"github.com/broadside-pub/broadside/pipeline/gitstore"
 	"github.com/broadside-pub/broadside/pipeline/ledger"
 	"github.com/broadside-pub/broadside/pipeline/vault"
@@ -25,9 +26,8 @@ func (r *run) look(ctx context.Context, refs gitstore.Refs) error {
 	if t := r.content(); t != nil && t.snap.Commit() == tip && r.view != nil {
 		return r.build(ctx, t)
 	}
-	var have gitstore.Snapshot
 	old := r.content()
-	snap, err := r.opt.Remote.Fetch(ctx, r.ref(), gitstore.FetchOptions{Have: have, TreesOnly: true})
+	snap, err := r.opt.Remote.Fetch(ctx, r.ref(), gitstore.FetchOptions{At: tip, TreesOnly: true})
 	if err != nil {
 		return fmt.Errorf("cannot fetch %s from %s: %w", r.opt.Branch, r.opt.Remote.URL(), err)
 	}
@@ -50,7 +50,7 @@ func (r *run) look(ctx context.Context, refs gitstore.Refs) error {
 
 // build reads what is not settled and works out every delivery that it wants.
 func (r *run) build(ctx context.Context, t *tree) error {
-	t.hidden = nil
+	t.settled = nil
 	if err := t.prefetch(vault.Dir+"/", compose.ConfigPath); err != nil {
 		return err
 	}
@@ -62,18 +62,19 @@ func (r *run) build(ctx context.Context, t *tree) error {
 		return &InvalidConfigError{Diagnostics: diags}
 	}
 	if r.j != nil {
-		t.hidden = settledPaths(r.j.State(), cfg.Hash, t, r.clock.Wall())
+		t.settled = settledPaths(r.j.State(), cfg.Hash, t, r.clock.Wall())
 	}
 	for _, dir := range cfg.Posts {
 		if err := t.prefetch(dirPrefix(dir)); err != nil {
 			return err
 		}
 	}
-	view, err := compose.Build(ctx, compose.Input{Files: t, Config: cfg, Providers: r.opt.Providers, ConfigDiagnostics: diags})
+	view, err := compose.Build(ctx, compose.Input{Files: t, Config: cfg, Providers: r.opt.Providers, ConfigDiagnostics: diags,
+		Settled: func(f content.File) (string, bool) { id, ok := t.settled[f.Path]; return id, ok }})
 	if err != nil {
 		return err
 	}
-	view.Commit, view.Hidden = string(t.snap.Commit()), t.hidden
+	view.Commit = string(t.snap.Commit())
 	r.mu.Lock()
 	r.view = view
 	r.result.Content, r.result.Drafts = view.Commit, view.Drafts
@@ -93,11 +94,11 @@ func (e *InvalidConfigError) Error() string {
 	return "broadside.yaml is not valid"
 }
 
-// settledPaths are the files whose every delivery is settled in exactly the state that the content has: they are not
-// read again.
-func settledPaths(s *ledger.State, config string, t *tree, now time.Time) map[string]bool {
+// settledPaths are the files whose every delivery is settled in exactly the state that the content has, with the ids of
+// their posts: they are not read again.
+func settledPaths(s *ledger.State, config string, t *tree, now time.Time) map[string]string {
 	open := map[string]bool{}
-	blob := map[string]string{}
+	blob, post := map[string]string{}, map[string]string{}
 	for _, d := range s.Deliveries {
 		if d.Path == "" {
 			continue
@@ -113,15 +114,15 @@ func settledPaths(s *ledger.State, config string, t *tree, now time.Time) map[st
 		if b, ok := blob[d.Path]; ok && b != d.Blob {
 			open[d.Path] = true
 		}
-		blob[d.Path] = d.Blob
+		blob[d.Path], post[d.Path] = d.Blob, d.ID.Post
 	}
-	out := map[string]bool{}
+	out := map[string]string{}
 	for path, b := range blob {
 		if open[path] {
 			continue
 		}
 		if e, ok := t.entry(path); ok && string(e.Blob) == b {
-			out[path] = true
+			out[path] = post[path]
 		}
 	}
 	return out

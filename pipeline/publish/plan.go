@@ -54,13 +54,18 @@ type housekeeper struct {
 	byID   map[string]*pipeline.Post
 	byPath map[string]*pipeline.Post
 	// open are the posts of which some destination is not accounted for, known those that the ledger has seen.
-	open  map[*pipeline.Post]bool
-	known map[string]bool
+	open    map[*pipeline.Post]bool
+	known   map[string]bool
+	settled map[string]bool
 }
 
 func newHousekeeper(v *compose.View, f Facts, tx *journal.Tx) housekeeper {
 	h := housekeeper{v: v, f: f, tx: tx, wanted: map[pipeline.DeliveryID]bool{}, byID: map[string]*pipeline.Post{},
-		byPath: map[string]*pipeline.Post{}, open: map[*pipeline.Post]bool{}, known: map[string]bool{}}
+		byPath: map[string]*pipeline.Post{}, open: map[*pipeline.Post]bool{}, known: map[string]bool{},
+		settled: map[string]bool{}}
+	for _, f := range v.Tree.Settled {
+		h.settled[f.Path] = true
+	}
 	for _, p := range v.Tree.Posts {
 		h.byID[p.ID], h.byPath[p.Path] = p, p
 	}
@@ -168,8 +173,8 @@ func (h housekeeper) delivery(d *ledger.Delivery) error {
 // gone tells that the content no longer wants a delivery: its post is removed, or no longer names the destination.
 // A file that is there but cannot be read keeps its deliveries.
 func (h housekeeper) gone(d *ledger.Delivery) bool {
-	if h.v.Hidden[d.Path] {
-		return false
+	if h.settled[d.Path] {
+		return false // its file was not read: all that it wants is settled
 	}
 	if p := h.byID[d.ID.Post]; p != nil {
 		return !p.Errors

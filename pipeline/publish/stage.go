@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/broadside-pub/broadside/pipeline/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/pipeline/journal"
 	"github.com/broadside-pub/broadside/pipeline/ledger"
 	"github.com/broadside-pub/broadside/providers"

@@ -25,7 +25,8 @@ type tree struct {
 	remote gitstore.Remote
 	snap   gitstore.Snapshot
 	root   *os.Root // nil without a checkout
-	hidden map[string]bool
+	// settled are the files that need not be read, with the ids of their posts.
+	settled map[string]string
 
 	// all lists every file once: looking paths up in trees one by one would read the same trees again for each.
 	all    []gitstore.Entry
@@ -74,12 +75,12 @@ func (t *tree) Close() {
 	}
 }
 
-// List returns the files below prefix, but for the hidden ones.
+// List returns the files below prefix.
 func (t *tree) List(prefix string) ([]content.File, error) {
 	es := t.below(dirPrefix(prefix))
 	out := make([]content.File, 0, len(es))
 	for _, e := range es {
-		if t.hidden[e.Path] || e.Mode == gitstore.ModeSubmodule {
+		if e.Mode == gitstore.ModeSubmodule {
 			continue
 		}
 		out = append(out, content.File{Path: e.Path, Sum: string(e.Blob), Symlink: e.Mode == gitstore.ModeSymlink})
@@ -128,7 +129,7 @@ func (t *tree) prefetch(prefixes ...string) error {
 	var want []gitstore.Hash
 	for _, p := range prefixes {
 		for _, e := range t.below(p) {
-			if t.hidden[e.Path] || e.Mode == gitstore.ModeSubmodule || e.Mode == gitstore.ModeSymlink || !strings.HasSuffix(e.Path, ".md") && !strings.HasSuffix(e.Path, ".age") {
+			if _, skip := t.settled[e.Path]; skip || e.Mode == gitstore.ModeSubmodule || e.Mode == gitstore.ModeSymlink || !strings.HasSuffix(e.Path, ".md") && !strings.HasSuffix(e.Path, ".age") {
 				continue
 			}
 			if _, ok := t.cached(e.Blob); ok {

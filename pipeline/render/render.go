@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/broadside-pub/broadside/pipeline"
-	"github.com/broadside-pub/broadside/pipeline/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/providers"
 )
 
@@ -32,6 +32,8 @@ type Input struct {
 	Title  string
 	Lang   string
 	Parts  []Part
+	// CheckOnly asks for diagnostics alone: the rendition has no payloads and no hashes.
+	CheckOnly bool
 	// ConfigPath is where broadside.yaml lies, for diagnostics about its settings; "" for "broadside.yaml".
 	ConfigPath string
 }
@@ -48,7 +50,7 @@ func Render(in Input) (Output, []pipeline.Diagnostic) {
 	r := renderer{in: in, limits: EffectiveLimits(in.Limits, in.Destination, in.Info)}
 	r.draft = providers.Draft{
 		Post: in.Post.ID, Title: in.Title, Lang: in.Lang, Settings: Settings(in.Info, in.Destination, in.Dest),
-		Limits: r.limits, Server: server(in),
+		Limits: r.limits, Server: server(in), CheckOnly: in.CheckOnly,
 	}
 	for i, p := range in.Parts {
 		r.draft.Parts = append(r.draft.Parts, providers.DraftPart{Doc: p.Doc, Media: p.Media})
@@ -60,7 +62,10 @@ func Render(in Input) (Output, []pipeline.Diagnostic) {
 			Provider: in.Info.Name, Source: Source(in, in.Title != "")}}, r.diags
 	}
 	enc, problems := in.Info.Encode(r.draft)
-	source := Source(in, r.titleCounts(enc))
+	source := ""
+	if !in.CheckOnly {
+		source = Source(in, r.titleCounts(enc))
+	}
 	if in.Post.Thread == pipeline.ThreadAuto && !in.Info.LongForm && r.tooLong(enc, problems) {
 		enc, problems = r.split(enc, problems)
 	}
@@ -74,6 +79,10 @@ func Render(in Input) (Output, []pipeline.Diagnostic) {
 	}}
 	for _, p := range enc.Parts {
 		out.Rendition.Parts = append(out.Rendition.Parts, pipeline.RenditionPart{Text: p.Text, Payload: p.Payload})
+	}
+	if in.CheckOnly {
+		pipeline.SortDiagnostics(r.diags)
+		return out, r.diags
 	}
 	hash, err := Hash(enc)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/broadside-pub/broadside/pipeline"
-	"github.com/broadside-pub/broadside/pipeline/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/pipeline/render"
 	"github.com/broadside-pub/broadside/pipeline/richtext"
 	"github.com/broadside-pub/broadside/providers"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/broadside-pub/broadside/pipeline/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/providers"
 )
 

@@ -30,10 +30,14 @@ type Masker struct {
 // NewMasker makes one. getenv tells whether this is a GitHub runner.
 func NewMasker(getenv func(string) string) *Masker { return &Masker{getenv: getenv} }
 
-// Announce makes w receive an add-mask command for every secret that is added from now on.
+// Announce makes w receive an add-mask command for every secret that is added from now on. The commands hold the secrets
+// as they are: of a writer that hides them, they go to the one below.
 func (m *Masker) Announce(w io.Writer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if masked, ok := w.(*maskWriter); ok {
+		w = masked.w
+	}
 	m.runner = w
 }
 

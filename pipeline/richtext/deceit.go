@@ -47,6 +47,9 @@ func Suspicions(d providers.Doc) []Suspicion {
 // Mismatch returns the host that link leads to where text names another one, else "". Hosts of one registrable domain
 // count as one.
 func Mismatch(text, link string) string {
+	if text == link || !strings.ContainsAny(text, ".:") {
+		return "" // it names no host, or the very address
+	}
 	u, err := url.Parse(link)
 	if err != nil || u.Hostname() == "" {
 		return ""

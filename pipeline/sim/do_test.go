@@ -70,6 +70,8 @@ func (w *world) must2(_ any, err error) { must(err) }
 
 // edit changes files.
 func (w *world) edit(s step) {
+	w.content.Lock()
+	defer w.content.Unlock()
 	m := w.model
 	p := m.posts[s.Post]
 	switch s.Do {
@@ -138,7 +140,9 @@ func (p *post) change(s step, w *world) {
 
 // accounts is what befalls an account and its credential.
 func (w *world) accounts(s step) {
-	m, d := w.model, s.Dests[0]
+	w.content.Lock()
+	defer w.content.Unlock()
+	m, d := w.model, s.place()
 	switch s.Do {
 	case "revoke":
 		must(w.net.Revoke(m.account[d]))

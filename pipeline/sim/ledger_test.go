@@ -256,7 +256,7 @@ func (w *world) gitFault(op memgit.Op) memgit.Fault {
 	w.mu.Lock()
 	var hit *armed
 	for _, f := range w.gits {
-		if f.left == 0 || f.Op != "any" && f.Op != string(op.Kind) {
+		if f.left == 0 || f.Op != "any" && f.Op != string(op.Kind) || f.Kind == "slow" && op.Kind == memgit.OpFetch && len(op.Refs) == 0 {
 			continue
 		}
 		if f.Skip > 0 {

@@ -222,12 +222,13 @@ func (r remote) Fetch(ctx context.Context, ref string, opt gitstore.FetchOptions
 	return s, errors.Join(err, r.p.leave(o))
 }
 
+// FetchBlobs takes no time and cannot be frozen: media are read by several goroutines that wait for one of them in a way
+// that does not let the bubble's time go on.
 func (r remote) FetchBlobs(ctx context.Context, s gitstore.Snapshot, blobs []gitstore.Hash) error {
-	o, err := r.p.enter("fetch", "git")
-	if err != nil {
-		return err
+	if r.p.gone() {
+		return errKilled
 	}
-	return errors.Join(r.Remote.FetchBlobs(ctx, s, blobs), r.p.leave(o))
+	return r.Remote.FetchBlobs(ctx, s, blobs)
 }
 
 func (r remote) History(ctx context.Context, ref, path string, limit int) ([]gitstore.FileChange, error) {

@@ -87,13 +87,13 @@ type world struct {
 	runs    int
 	logins  int
 
-	model  *model
-	pushed map[string]string         // the files of the content tip
-	past   map[gitstore.Hash]*model  // the model at every content commit
-	truths map[gitstore.Hash]truth   // what every content commit wants
-	old    []gitstore.Hash           // content commits in order
-	hook   func(memgit.Event)        // hears every ref that moves
-	copies map[int]map[string]string // files of each checkout
+	// content guards what follows: a race edits while steps go on.
+	content sync.Mutex
+	model   *model
+	pushed  map[string]string        // the files of the content tip
+	past    map[gitstore.Hash]*model // the model at every content commit
+	truths  map[gitstore.Hash]truth  // what every content commit wants
+	old     []gitstore.Hash          // content commits in order
 
 	mu     sync.Mutex
 	moves  []move
@@ -162,7 +162,7 @@ func (l logWriter) Write(b []byte) (int, error) {
 func newWorld(t *testing.T, p *plan, verbose bool) *world {
 	w := &world{
 		t: t, plan: p, verbose: verbose, start: time.Now(), git: memgit.NewServer(),
-		pushed: map[string]string{}, past: map[gitstore.Hash]*model{}, truths: map[gitstore.Hash]truth{}, copies: map[int]map[string]string{},
+		pushed: map[string]string{}, past: map[gitstore.Hash]*model{}, truths: map[gitstore.Hash]truth{},
 		stale: map[string]bool{}, told: map[string]bool{}, counts: map[string]int{},
 	}
 	w.net = server.New(server.Options{Now: time.Now, BaseURL: network, KeyWindow: p.KeyWindow, TokenLife: p.TokenLife})

@@ -10,7 +10,7 @@ import (
 	"filippo.io/age"
 	"filippo.io/age/armor"
 
-	"github.com/broadside-pub/broadside/pipeline/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/providers"
 )
 

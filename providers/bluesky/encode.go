@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/broadside-pub/broadside/providers"
-	"github.com/broadside-pub/broadside/providers/internal/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/providers/internal/text"
 )
 
@@ -107,7 +107,11 @@ func encodePart(d providers.Draft, s settings, i int, part providers.DraftPart, 
 	if strings.TrimSpace(flat.Text) == "" && len(part.Media) == 0 && p.Card == nil {
 		r.fail("empty", i, "", "the part has neither text nor media", "write something, or remove the part")
 	}
-	raw, err := canon.JSON(p)
+	var raw []byte
+	var err error
+	if !d.CheckOnly {
+		raw, err = canon.Marshal(p)
+	}
 	return providers.EncodedPart{
 		Payload: raw, Text: flat.Text, Lengths: lengths(d.Limits, i, flat.Text, r), Media: part.Media,
 		Resolve: mentioned(p.Facets), Extra: s.shown(i == 0),

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/broadside-pub/broadside/providers"
-	"github.com/broadside-pub/broadside/providers/internal/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 )
 
 // picturePart is a part that shows images; nothing opens them.
@@ -170,7 +170,7 @@ func goldenSeal(part providers.EncodedPart, i int) providers.SealInput {
 		Media: map[string]providers.Handle{},
 	}
 	for _, m := range part.Media {
-		ref, _ := canon.JSON(blob{Type: "blob", MIMEType: m.MIME, Ref: blobRef{Link: blobCID([]byte(m.SHA256))}, Size: m.Bytes})
+		ref, _ := canon.Marshal(blob{Type: "blob", MIMEType: m.MIME, Ref: blobRef{Link: blobCID([]byte(m.SHA256))}, Size: m.Bytes})
 		in.Media[providers.MediaKey(m)] = providers.Handle{ID: "x", Ref: ref}
 	}
 	return in
@@ -194,7 +194,7 @@ func TestPayloadsStayWhatTheyWere(t *testing.T) {
 				got.Write(j)
 				got.WriteByte('\n')
 			}
-			extra, err := canon.JSON(part.Extra)
+			extra, err := canon.Marshal(part.Extra)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/broadside-pub/broadside/providers"
 	"github.com/broadside-pub/broadside/providers/internal/api"
-	"github.com/broadside-pub/broadside/providers/internal/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 )
 
 // blobLife is how long an uploaded blob is counted on while no record shows it. The lexicon of uploadBlob names no
@@ -51,7 +51,7 @@ func (p *Provider) Upload(ctx context.Context, m providers.Media) (providers.Han
 	if !validBlob(b) || b.Size != int64(len(data)) || b.Ref.Link != blobCID(data) {
 		return providers.Handle{}, p.api.Unusable(req, resp, fmt.Sprintf("the server stored something else than %s", m.Path))
 	}
-	ref, err := canon.JSON(b)
+	ref, err := canon.Marshal(b)
 	if err != nil {
 		return providers.Handle{}, refused(op, providers.Unknown, err.Error())
 	}

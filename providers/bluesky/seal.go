@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/broadside-pub/broadside/providers"
-	"github.com/broadside-pub/broadside/providers/internal/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 )
 
 // timeForm is how a record holds a time: UTC, with milliseconds.
@@ -52,11 +52,11 @@ func Seal(in providers.SealInput) (json.RawMessage, error) {
 			rec.Labels.Values = append(rec.Labels.Values, selfLabel{Val: l})
 		}
 	}
-	raw, err := canon.JSON(rec)
+	raw, err := canon.Marshal(rec)
 	if err != nil {
 		return nil, fmt.Errorf("bluesky: %w", err)
 	}
-	return canon.JSON(sealed{Record: raw, RKey: rkey})
+	return canon.Marshal(sealed{Record: raw, RKey: rkey})
 }
 
 // facets turns notes into facets. A mention of somebody whom the network does not know stays plain text.
@@ -149,12 +149,12 @@ func complete(op string, raw json.RawMessage, t *providers.Thread) (sealed, erro
 		if err != nil {
 			return sealed{}, bad(err.Error())
 		}
-		if fields["reply"], err = canon.JSON(replyRef{Root: root, Parent: parent}); err != nil {
+		if fields["reply"], err = canon.Marshal(replyRef{Root: root, Parent: parent}); err != nil {
 			return sealed{}, bad(err.Error())
 		}
 	}
 	var err error
-	if s.Record, err = canon.JSON(fields); err != nil {
+	if s.Record, err = canon.Marshal(fields); err != nil {
 		return sealed{}, bad(err.Error())
 	}
 	return s, nil
@@ -176,11 +176,11 @@ func refs(t providers.Thread) (root, parent strongRef, err error) {
 
 // sameJSON tells whether a and b hold the same value; what is not JSON is the same as nothing.
 func sameJSON(a, b json.RawMessage) bool {
-	x, err := canon.Rewrite(a)
+	x, err := canon.Transform(a)
 	if err != nil {
 		return false
 	}
-	y, err := canon.Rewrite(b)
+	y, err := canon.Transform(b)
 	return err == nil && bytes.Equal(x, y)
 }
 

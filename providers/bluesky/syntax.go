@@ -57,6 +57,6 @@ func linkURI(raw string) (string, bool) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
 		return "", false
 	}
-	s := strings.NewReplacer(" ", "%20", "\t", "%09").Replace(u.String())
+	s := strings.ReplaceAll(strings.ReplaceAll(u.String(), " ", "%20"), "\t", "%09")
 	return s, len(s) <= maxURI
 }

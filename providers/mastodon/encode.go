@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/broadside-pub/broadside/providers"
-	"github.com/broadside-pub/broadside/providers/internal/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/providers/internal/text"
 )
 
@@ -26,7 +26,7 @@ func encode(d providers.Draft) (providers.Encoded, []providers.Problem) {
 	var out providers.Encoded
 	mentions := false
 	for i, part := range d.Parts {
-		e := partEncoder{part: part, index: i, o: o, limits: d.Limits}
+		e := partEncoder{part: part, index: i, o: o, limits: d.Limits, checkOnly: d.CheckOnly}
 		if i > 0 {
 			e.o.poll = nil
 		}
@@ -47,11 +47,13 @@ func encode(d providers.Draft) (providers.Encoded, []providers.Problem) {
 
 // partEncoder encodes one part and gathers what there is to say about it.
 type partEncoder struct {
-	part     providers.DraftPart
-	index    int
-	o        options
-	limits   providers.Limits
-	problems []providers.Problem
+	part   providers.DraftPart
+	index  int
+	o      options
+	limits providers.Limits
+	// checkOnly leaves the payload out.
+	checkOnly bool
+	problems  []providers.Problem
 }
 
 func (e *partEncoder) fail(code, message, hint string) {
@@ -84,9 +86,12 @@ func (e *partEncoder) encode() providers.EncodedPart {
 	for _, m := range e.part.Media {
 		p.Media = append(p.Media, attachment{Description: m.Alt, Focus: focus(m), SHA256: m.SHA256})
 	}
-	raw, err := canon.JSON(p)
-	if err != nil {
-		e.fail("bad_payload", err.Error(), "")
+	var raw []byte
+	if !e.checkOnly {
+		var err error
+		if raw, err = canon.Marshal(p); err != nil {
+			e.fail("bad_payload", err.Error(), "")
+		}
 	}
 	return providers.EncodedPart{
 		Payload: raw, Text: body, Media: e.part.Media, Extra: e.shown(p),
@@ -235,5 +240,5 @@ func seal(in providers.SealInput) (json.RawMessage, error) {
 		}
 		p.Media[i].SHA256, p.Media[i].ID = "", h.ID
 	}
-	return canon.JSON(p)
+	return canon.Marshal(p)
 }

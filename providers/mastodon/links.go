@@ -17,11 +17,11 @@ const maxLink = 4096
 
 // linkAt reads a link whose scheme stands at i. One that is too long is not ok, and comes back with its end.
 func linkAt(s string, i int, prev rune) (entity, bool) {
-	if prev >= 0 && (isAlnumASCII(prev) || strings.ContainsRune("@＠$#＃\uFFFE\uFEFF\uFFFF", prev)) {
+	if prev >= 0 && (isAlnumASCII(prev) || prev != ' ' && strings.ContainsRune("@＠$#＃\uFFFE\uFEFF\uFFFF", prev)) {
 		return entity{}, false
 	}
 	for _, scheme := range schemes {
-		if len(s)-i < len(scheme) || !strings.EqualFold(s[i:i+len(scheme)], scheme) {
+		if len(s)-i < len(scheme) || s[i]|0x20 != scheme[0] || !strings.EqualFold(s[i:i+len(scheme)], scheme) {
 			continue
 		}
 		host := i + len(scheme)

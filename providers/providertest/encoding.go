@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/broadside-pub/broadside/providers"
-	"github.com/broadside-pub/broadside/providers/internal/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 )
 
 // encoding holds what Encode and Seal promise. Which limits are tried depends on those that Info declares.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/broadside-pub/broadside/providers"
-	"github.com/broadside-pub/broadside/providers/internal/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/providers/internal/text"
 )
 
@@ -83,7 +83,7 @@ func (e *encoder) part(i int, part providers.DraftPart, common payload) provider
 	}
 	e.checkText(i, flat.Text, &out)
 	e.checkMedia(i, part, body)
-	raw, err := canon.JSON(body)
+	raw, err := canon.Marshal(body)
 	if err != nil {
 		e.fail(i, "not_encodable", "the part cannot be written as JSON: "+err.Error(), "")
 	}
@@ -179,5 +179,5 @@ func Seal(in providers.SealInput) (json.RawMessage, error) {
 		sealed = append(sealed, media{ID: h.ID, Alt: m.Alt})
 	}
 	body.Media = sealed
-	return canon.JSON(body)
+	return canon.Marshal(body)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/broadside-pub/broadside/providers"
-	"github.com/broadside-pub/broadside/providers/internal/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/providers/internal/text"
 )
 
@@ -84,7 +84,7 @@ func encode(d providers.Draft) (providers.Encoded, []providers.Problem) {
 				Alt: f.Alt, Bytes: f.Bytes, Focus: f.Focus, Height: f.Height, MIME: f.MIME, Path: f.Path, SHA256: f.SHA256, Width: f.Width,
 			})
 		}
-		raw, err := canon.JSON(m)
+		raw, err := canon.Marshal(m)
 		if err != nil {
 			problems = append(problems, providers.Problem{
 				Code: "bad_setting", Error: true, Part: -1, Setting: settingExtra,
@@ -96,7 +96,7 @@ func encode(d providers.Draft) (providers.Encoded, []providers.Problem) {
 			shown = append(shown, providers.Shown{Name: "title", Value: d.Title})
 		}
 		if len(extra) > 0 {
-			if v, err := canon.JSON(extra); err == nil {
+			if v, err := canon.Marshal(extra); err == nil {
 				shown = append(shown, providers.Shown{Name: "extra", Value: string(v)})
 			}
 		}
@@ -122,7 +122,7 @@ func seal(in providers.SealInput) (json.RawMessage, error) {
 		}
 		m[name] = raw
 	}
-	return canon.JSON(m)
+	return canon.Marshal(m)
 }
 
 // messageID is the webhook-id that belongs to a key: 160 bits of it.
@@ -157,6 +157,6 @@ func open(payload json.RawMessage, up *parent) (id string, body []byte, err erro
 	if m["data"], err = json.Marshal(d); err != nil {
 		return "", nil, err
 	}
-	body, err = canon.JSON(m)
+	body, err = canon.Marshal(m)
 	return id, body, err
 }

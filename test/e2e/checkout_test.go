@@ -14,7 +14,7 @@ import (
 // clone clones the remote as git does, with the credential in the checkout's configuration.
 func (w *world) clone(dir string, flags ...string) {
 	w.t.Helper()
-	args := append([]string{"-c", w.headerKey() + "=" + w.header(), "clone", "-q", "-c", w.headerKey() + "=" + w.header()}, flags...)
+	args := append([]string{"clone", "-q", "-c", w.headerKey() + "=" + w.header()}, flags...)
 	gittest.Git(w.t, w.dir, append(args, w.url, dir)...)
 }
 
@@ -94,6 +94,11 @@ func TestRunWorksFromEveryCheckout(t *testing.T) {
 				if d == nil || d.State != pipeline.Published {
 					t.Errorf("%s: %+v; the process said\n%s", k.name, d, p.said())
 				}
+			}
+			summaries, err := filepath.Glob(filepath.Join(w.dir, "*-summary"))
+			check(t, err)
+			if len(summaries) != 1 {
+				t.Errorf("the job wrote the summaries %v", summaries)
 			}
 			if got := w.texts("both"); len(got) != len(want) {
 				t.Errorf("the network shows %q, want %q", got, want)

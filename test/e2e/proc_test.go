@@ -123,7 +123,9 @@ func (p *proc) wait() int {
 	select {
 	case <-p.done:
 	case <-time.After(patience):
-		p.t.Fatalf("the process does not end; it said\n%s%s", p.out.String(), p.err.String())
+		p.signal(syscall.SIGQUIT) // it tells what it waits for
+		<-p.done
+		p.t.Fatalf("%v in %s does not end; it said\n%s", p.cmd.Args[1:], p.cmd.Dir, p.said())
 	}
 	return p.code
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +17,7 @@ import (
 	"github.com/broadside-pub/broadside/pipeline/gitstore/gittest"
 	"github.com/broadside-pub/broadside/pipeline/ledger"
 	"github.com/broadside-pub/broadside/pipeline/publish"
-	"github.com/broadside-pub/broadside/providers/sandbox"
+	"github.com/broadside-pub/broadside/providers/all"
 	"github.com/broadside-pub/broadside/providers/sandbox/server"
 )
 
@@ -61,11 +63,15 @@ func (w *world) known(s *ledger.State, began time.Time) {
 		case pipeline.Publishing:
 			if o := d.Open(); o == nil {
 				w.t.Errorf("%s is publishing without an attempt", d.ID)
-			} else if end := w.staleAt(o); began.After(end) {
+			} else if end := w.staleAt(d, o); began.After(end) {
 				w.t.Errorf("%s is publishing under a lease that was stale from %s; the run began at %s", d.ID, end, began)
 			}
-		case pipeline.Scheduled, pipeline.Canceled, pipeline.Adopted, pipeline.Retracted:
-			w.t.Errorf("%s is %s after a whole run", d.ID, d.State)
+		case pipeline.Scheduled:
+			if s.Busy(d.ID.Target, "") == nil {
+				w.t.Errorf("%s is scheduled after a whole run, and its target was free", d.ID)
+			}
+		case pipeline.Canceled, pipeline.Adopted, pipeline.Retracted:
+			w.t.Errorf("%s is %s", d.ID, d.State)
 		}
 	}
 }
@@ -73,8 +79,16 @@ func (w *world) known(s *ledger.State, began time.Time) {
 func (w *world) fence() publish.Fence { return publish.DefaultFence().Scaled(w.divisor) }
 
 // staleAt is when others may take an attempt for lost.
-func (w *world) staleAt(a *ledger.Attempt) time.Time {
-	return a.LeaseUntil.Add(w.fence().Stale(sandbox.Info().LongestRequest))
+func (w *world) staleAt(d *ledger.Delivery, a *ledger.Attempt) time.Time {
+	w.t.Helper()
+	name, _, _, _ := d.ID.Target.Split()
+	for _, info := range all.All() {
+		if info.Name == name {
+			return a.LeaseUntil.Add(w.fence().Stale(info.LongestRequest))
+		}
+	}
+	w.t.Fatalf("%s belongs to no provider", d.ID)
+	return time.Time{}
 }
 
 // awaitStale waits until no lease of the ledger is alive any more.
@@ -82,8 +96,8 @@ func (w *world) awaitStale() {
 	w.t.Helper()
 	var last time.Time
 	for _, d := range w.state().Deliveries {
-		if o := d.Open(); o != nil && w.staleAt(o).After(last) {
-			last = w.staleAt(o)
+		if o := d.Open(); o != nil && w.staleAt(d, o).After(last) {
+			last = w.staleAt(d, o)
 		}
 	}
 	<-time.After(time.Until(last) + 10*time.Millisecond)
@@ -151,6 +165,18 @@ func (w *world) scan() {
 	for _, p := range w.outputs {
 		if s := leaked(unmasked(p.said()), w.secrets); s != "" {
 			w.t.Errorf("%v printed the secret %.8s…:\n%s", p.cmd.Args[1:], s, p.said())
+		}
+	}
+	for _, pattern := range []string{"*-summary", "*-output"} {
+		files, _ := filepath.Glob(filepath.Join(w.dir, pattern))
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			if err != nil {
+				w.t.Error(err)
+			}
+			if s := leaked(string(data), w.secrets); s != "" {
+				w.t.Errorf("%s holds the secret %.8s…:\n%s", f, s, data)
+			}
 		}
 	}
 	out, err := gittest.Run(context.Background(), w.bare, "cat-file", "--batch-all-objects", "--batch") //nolint:usetesting // the test's own context has ended

@@ -39,7 +39,6 @@ import (
 const (
 	contentRef = "refs/heads/main"
 	ledgerRef  = "refs/heads/broadside-ledger"
-	markRef    = ledgerRef + "-mark"
 	ledgerID   = "0123456789abcdef0123456789abcdef"
 	gitUser    = "x-access-token"
 
@@ -122,6 +121,11 @@ func newWorld(t *testing.T, s setup) *world {
 	check(t, os.Mkdir(w.home, 0o755))
 	w.bare = gittest.Bare(t, filepath.Join(w.dir, "srv", "repo.git"), s.format)
 	gittest.AllowPartial(t, w.bare)
+	// Nothing here outlives the test: the disk need not be waited for, nor the repository be kept tidy.
+	for _, setting := range []string{"core.fsync=none", "gc.auto=0", "receive.autogc=false"} {
+		key, value, _ := strings.Cut(setting, "=")
+		gittest.Git(t, w.bare, "config", key, value)
+	}
 	w.git = gittest.New(t, filepath.Join(w.dir, "srv"))
 	w.git.SetAuth(gitUser, w.token)
 	w.proxy = faultproxy.New(t, w.front())
@@ -350,6 +354,9 @@ func (w *world) state() *ledger.State {
 	}
 	return j.State()
 }
+
+// tip is the ledger's commit.
+func (w *world) tip() string { return gittest.Tip(w.t, w.bare, ledgerRef) }
 
 // delivery finds one by post and destination; nil where the ledger has none.
 func delivery(s *ledger.State, post, dest string) *ledger.Delivery {

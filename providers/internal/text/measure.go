@@ -10,11 +10,24 @@ import (
 
 // Graphemes counts the extended grapheme clusters of s (UAX 29): what people take for one character.
 func Graphemes(s string) int {
+	if plain(s) {
+		return len(s)
+	}
 	n := 0
 	for it := graphemes.FromString(s); it.Next(); {
 		n++
 	}
 	return n
+}
+
+// plain tells that s is ASCII without carriage returns: then every byte is a cluster of its own.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf || s[i] == '\r' {
+			return false
+		}
+	}
+	return true
 }
 
 // Span is a stretch of a string by byte offsets.

@@ -324,8 +324,10 @@ func (l *login) credential(secrets map[string]string) func(context.Context) erro
 		if err != nil {
 			return err
 		}
-		l.cred = providers.Credential{Provider: l.info.Name, Host: host, Account: l.dest.Account, Ledger: l.cfg.Ledger.ID,
-			Login: name, Obtained: l.a.now().UTC().Truncate(time.Second), Recipients: l.cfg.Recipients, Secrets: secrets}
+		l.cred = providers.Credential{
+			Provider: l.info.Name, Host: host, Account: l.dest.Account, Ledger: l.cfg.Ledger.ID,
+			Login: name, Obtained: l.a.now().UTC().Truncate(time.Second), Recipients: l.cfg.Recipients, Secrets: secrets,
+		}
 		return nil
 	}
 }
@@ -343,8 +345,10 @@ func serverIn(info providers.Info, secrets map[string]string) string {
 // adapt makes the adapter for the credential at hand. Whose account it opens is what is to be found out: no target is
 // given.
 func (l *login) adapt() error {
-	pub, err := l.info.New(providers.Config{Server: l.server, Account: l.dest.Account, Settings: l.dest.Settings, Credential: l.cred,
-		Transport: l.a.transport(l.dest), Now: l.a.now, Private: l.dest.Private})
+	pub, err := l.info.New(providers.Config{
+		Server: l.server, Account: l.dest.Account, Settings: l.dest.Settings, Credential: l.cred,
+		Transport: l.a.transport(l.dest), Now: l.a.now, Private: l.dest.Private,
+	})
 	if err != nil {
 		return usageError{fmt.Errorf("destination %s: %w", l.dest.Name, err), ""}
 	}

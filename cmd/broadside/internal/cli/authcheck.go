@@ -120,8 +120,10 @@ func (w *workspace) checkLogin(ctx context.Context, d pipeline.Destination, keys
 		server = info.DefaultServer
 	}
 	_, _, id, _ := d.Target.Split()
-	pub, err := info.New(providers.Config{Server: server, Account: d.Account, TargetID: id, Settings: d.Settings, Credential: *l.cred,
-		Transport: w.a.transport(d), Now: w.a.now, Private: d.Private})
+	pub, err := info.New(providers.Config{
+		Server: server, Account: d.Account, TargetID: id, Settings: d.Settings, Credential: *l.cred,
+		Transport: w.a.transport(d), Now: w.a.now, Private: d.Private,
+	})
 	if err != nil {
 		v.State, v.Problem = "damaged", err.Error()
 		return v
@@ -150,8 +152,7 @@ func (w *workspace) checkLogin(ctx context.Context, d pipeline.Destination, keys
 func (v checkView) failed(err error, info providers.Info, server string, refresh bool) checkView {
 	e := providers.AsError(err)
 	v.Problem = err.Error()
-	var h hinted
-	if errors.As(networkError(err, info, server), &h) {
+	if h, ok := errors.AsType[hinted](networkError(err, info, server)); ok {
 		v.Hint, _, _ = strings.Cut(h.hint, "; --no-check")
 	}
 	switch {

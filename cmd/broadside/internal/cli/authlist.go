@@ -181,7 +181,7 @@ func (a *app) printLogins(views []loginView) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "DESTINATION\tACCOUNT\tTARGET\tLOGIN\tSINCE\tREFRESHED\tENDS\tCAN OPEN IT")
 	for _, v := range views {
-		login, since, refreshed, ends := "-", "-", "-", "-"
+		login, since, refreshed, ends := v.State, "-", "-", "-"
 		switch v.State {
 		case "open", "elsewhere":
 			login, since = v.Login[:min(len(v.Login), 8)], v.Obtained.UTC().Format("2006-01-02")
@@ -191,8 +191,6 @@ func (a *app) printLogins(views []loginView) error {
 			if !v.Expires.IsZero() {
 				ends = v.Expires.UTC().Format("2006-01-02")
 			}
-		default:
-			login = v.State
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.Destination, orDash(report.Line(v.Account)), orDash(string(v.Target)), login, since, refreshed,
 			ends, orDash(strings.Join(shortKeys(v.Recipients), ", ")))

@@ -74,8 +74,10 @@ func (l *login) target(context.Context) error {
 		if provider == l.info.Name && host != l.cred.Host {
 			what = fmt.Sprintf("%s posted to %s so far, this login is for %s", l.dest.Name, host, l.cred.Host)
 		}
-		return hinted{errors.New(what + ": nothing was written"),
-			"log in as the other account; if the destination is to change accounts, add --new-account: what went out to the old one is then not known at the new one"}
+		return hinted{
+			errors.New(what + ": nothing was written"),
+			"log in as the other account; if the destination is to change accounts, add --new-account: what went out to the old one is then not known at the new one",
+		}
 	}
 	for _, d := range l.cfg.Destinations {
 		if d.Name != l.dest.Name && d.Target == t {
@@ -189,8 +191,10 @@ func limitsYAML(l providers.Limits) yamlValue {
 }
 
 func (l *login) say(written []string, recipients int) error {
-	r := authResult{Destination: l.dest.Name, Account: l.cred.Account, Target: l.dest.Target, Checked: l.asked, Expires: l.cred.Expires,
-		Scopes: append([]string{}, l.account.Scopes...), Missing: append([]string{}, l.account.Missing...), Written: written}
+	r := authResult{
+		Destination: l.dest.Name, Account: l.cred.Account, Target: l.dest.Target, Checked: l.asked, Expires: l.cred.Expires,
+		Scopes: append([]string{}, l.account.Scopes...), Missing: append([]string{}, l.account.Missing...), Written: written,
+	}
 	a := l.a
 	if a.flags.json {
 		return a.printJSON(r)

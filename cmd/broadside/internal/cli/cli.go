@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/broadside-pub/broadside/pipeline/compose"
 	"github.com/broadside-pub/broadside/pipeline/report"
 )
 
@@ -54,6 +56,9 @@ type globalFlags struct {
 
 // Main runs one command and returns the exit code.
 func Main(args []string) int {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(compose.GCPercent)
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "."

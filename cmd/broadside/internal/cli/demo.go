@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,8 +73,10 @@ func (a *app) demo(ctx context.Context, keep string, serve bool) error {
 	if keep == "" {
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
-	d := &demo{a: a, dir: dir, repo: filepath.Join(dir, "blog"), bare: filepath.Join(dir, "blog.git"), git: git, out: &indented{w: a.out},
-		tokens: map[string]string{}}
+	d := &demo{
+		a: a, dir: dir, repo: filepath.Join(dir, "blog"), bare: filepath.Join(dir, "blog.git"), git: git, out: &indented{w: a.out},
+		tokens: map[string]string{},
+	}
 	if err := d.startNetwork(ctx); err != nil {
 		return err
 	}
@@ -263,8 +266,10 @@ func (d *demo) gitShown(ctx context.Context, dir string, args ...string) error {
 }
 
 func (d *demo) gitTo(ctx context.Context, out io.Writer, dir string, args ...string) error {
-	fixed := []string{"-C", dir, "--no-pager", "-c", "user.name=Demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false",
-		"-c", "init.defaultBranch=main", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.autocrlf=false", "-c", "gc.auto=0"}
+	fixed := []string{
+		"-C", dir, "--no-pager", "-c", "user.name=Demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false",
+		"-c", "init.defaultBranch=main", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.autocrlf=false", "-c", "gc.auto=0",
+	}
 	c := exec.CommandContext(ctx, d.git, append(fixed, args...)...) //nolint:gosec // git, found on PATH, with the demo's own arguments
 	for k, v := range d.environment() {
 		c.Env = append(c.Env, k+"="+v)
@@ -296,14 +301,17 @@ func (d *demo) next(kept, serve bool) {
 	fmt.Fprintln(d.a.out, "\nFor accounts of your own: `broadside init` in a repository of yours.")
 }
 
-// indented sets lines off.
+// indented sets lines off. It is safe for concurrent use: a run tells its progress from every lane.
 type indented struct {
 	w   io.Writer
+	mu  sync.Mutex
 	mid bool // in the middle of a line
 }
 
 // Write implements io.Writer.
 func (i *indented) Write(p []byte) (int, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	var b bytes.Buffer
 	for line := range bytes.Lines(p) {
 		if !i.mid && len(bytes.TrimSpace(line)) > 0 {

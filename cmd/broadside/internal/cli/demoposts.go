@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,8 +37,11 @@ func (d *demo) setUp(ctx context.Context) error {
 		return err
 	}
 	for _, c := range [][]string{
-		{"init", "-q", "--bare", d.bare}, {"init", "-q", d.repo}, {"remote", "add", "origin", d.bare},
-		{"commit", "-q", "--allow-empty", "-m", "Start"}, {"push", "-q", "-u", "origin", "main"},
+		{"init", "-q", "--bare", d.bare},
+		{"init", "-q", d.repo},
+		{"remote", "add", "origin", d.bare},
+		{"commit", "-q", "--allow-empty", "-m", "Start"},
+		{"push", "-q", "-u", "origin", "main"},
 	} {
 		if err := d.gitQuiet(ctx, d.repo, c...); err != nil {
 			return err
@@ -82,12 +86,12 @@ func (d *demo) writeDestinations() error {
 		return err
 	}
 	var said strings.Builder
-	for i := len(demoAccounts) - 1; i >= 0; i-- { // each comes before those that are there
+	for _, name := range slices.Backward(demoAccounts) { // each comes before those that are there
 		lines := []string{"provider: sandbox", "server: " + d.net.url, "allow_private: true # it is on this machine"}
-		if demoAccounts[i] == shaky {
+		if name == shaky {
 			lines = append(lines, "disable: [key] # and recognises no repeated posts")
 		}
-		if data, err = setYAML(data, []string{"destinations"}, demoAccounts[i], yamlValue{Lines: lines}); err != nil {
+		if data, err = setYAML(data, []string{"destinations"}, name, yamlValue{Lines: lines}); err != nil {
 			return err
 		}
 	}
@@ -102,7 +106,7 @@ func (d *demo) writeDestinations() error {
 		}
 	}
 	_, _ = io.WriteString(d.out, said.String())
-	return os.WriteFile(path, data, 0o600)
+	return os.WriteFile(path, data, 0o600) //nolint:gosec // a file in the folder that the demo has made
 }
 
 // writePosts writes the posts and commits them.
@@ -203,7 +207,7 @@ func demoPicture() ([]byte, error) {
 			c := color.RGBA{R: uint8(40 + y*200/h), G: uint8(30 + y*90/h), B: uint8(90 - y*60/h), A: 255}
 			if y > h*2/3 { // water, with the light's reflection
 				glow := max(0, 60-abs(x-w/2)/4)
-				c = color.RGBA{R: uint8(10 + glow*2), G: uint8(20 + glow), B: 60, A: 255}
+				c = color.RGBA{R: uint8(10 + glow*2), G: uint8(20 + glow), B: 60, A: 255} //nolint:gosec // glow is at most 60
 			}
 			img.SetRGBA(x, y, c)
 		}

@@ -25,7 +25,7 @@ func (b *statusBuilder) explain(out *statusDelivery, d *ledger.Delivery) {
 			}
 		}
 	case pipeline.Failed, pipeline.Uncertain:
-		for _, t := range b.s.Troubles(b.now) {
+		for _, t := range b.troubles {
 			if t.Delivery == d.ID && t.Reason != ledger.TroubleExtraCopy {
 				said := publish.Describe(t)
 				out.Why, out.Hint = said.Message, said.Hint
@@ -111,7 +111,7 @@ func (b *statusBuilder) drift(d *ledger.Delivery) string {
 	}
 	it, ok := b.v.Item(d.ID)
 	switch {
-	case !ok && !slices.ContainsFunc(b.v.Tree.Posts, func(p *pipeline.Post) bool { return p.ID == d.ID.Post }):
+	case !ok && !b.ids[d.ID.Post]:
 		return "its file " + d.Path + " is gone; what is out stays out"
 	case !ok:
 		return "the post no longer names " + d.Dest + "; what is out stays out"

@@ -7,16 +7,20 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/broadside-pub/broadside/pipeline"
-	"github.com/broadside-pub/broadside/pipeline/compose"
 	"github.com/broadside-pub/broadside/pipeline/content"
 	"github.com/broadside-pub/broadside/pipeline/report"
 )
 
-// fixIDs writes an id into every post of the view that has none, and returns the view as it is then.
-func (w *workspace) fixIDs(ctx context.Context, v *compose.View, paths []string) (*compose.View, error) {
+// fixIDs writes an id into every post that has none.
+func (w *workspace) fixIDs(ctx context.Context, paths []string) error {
+	v, err := w.check(ctx, paths...)
+	if err != nil {
+		return err
+	}
 	missing := map[string]bool{}
 	for _, d := range v.Diagnostics {
 		if d.Code == content.CodeMissingID {
@@ -30,18 +34,17 @@ func (w *workspace) fixIDs(ctx context.Context, v *compose.View, paths []string)
 		}
 	}
 	if len(missing) == 0 {
-		return v, nil
+		return nil
 	}
 	all := v
 	if len(paths) > 0 {
 		// An id must differ from those of all posts, also of those that were not asked for.
-		var err error
-		if all, err = w.build(ctx); err != nil {
-			return nil, err
+		if all, err = w.check(ctx); err != nil {
+			return err
 		}
 	}
 	taken := map[string]bool{}
-	for _, p := range append(all.Tree.Posts, v.Tree.Posts...) {
+	for _, p := range slices.Concat(all.Tree.Posts, v.Tree.Posts) {
 		if p.ID != "" {
 			taken[p.ID] = true
 		}
@@ -58,7 +61,7 @@ func (w *workspace) fixIDs(ctx context.Context, v *compose.View, paths []string)
 		}
 		w.a.note(report.Line(fmt.Sprintf("%s: wrote id: %s", p.Path, id)))
 	}
-	return w.build(ctx, paths...)
+	return nil
 }
 
 // freeID makes an id of a post's title, or else of its file's name, that no other post has.

@@ -169,8 +169,10 @@ func (s *setup) inspect(ctx context.Context) error {
 		s.ledger = s.cfg.Ledger
 	}
 	if _, ok := s.refs.Tips["refs/heads/"+s.branch]; !ok {
-		return hinted{fmt.Errorf("%s has no branch %s, from which posts are to be published", s.remote.URL(), s.branch),
-			fmt.Sprintf("push it first: `git commit --allow-empty -m Start && git push -u origin %s`; or name another with --branch", s.branch)}
+		return hinted{
+			fmt.Errorf("%s has no branch %s, from which posts are to be published", s.remote.URL(), s.branch),
+			fmt.Sprintf("push it first: `git commit --allow-empty -m Start && git push -u origin %s`; or name another with --branch", s.branch),
+		}
 	}
 	_, s.there = s.refs.Tips[s.ledger.Ref()]
 	_, marked := s.refs.Tips[s.ledger.MarkRef()]
@@ -178,9 +180,11 @@ func (s *setup) inspect(ctx context.Context) error {
 	case s.there && s.o.newLedger:
 		return usageError{fmt.Errorf("%s has a ledger: a new one would forget what went out", s.remote.URL()), "`broadside ledger verify` says whether it is sound, `broadside ledger restore` mends it"}
 	case s.there && s.ledger.ID == "":
-		return &journal.Refusal{Code: "ledger_elsewhere",
+		return &journal.Refusal{
+			Code:    "ledger_elsewhere",
 			Message: fmt.Sprintf("%s has a branch %s already, and broadside.yaml here names no ledger", s.remote.URL(), s.ledger.Branch),
-			Hint:    "pull the branch whose broadside.yaml belongs to it; to use another branch for a ledger of its own, write `ledger: {branch: NAME}`"}
+			Hint:    "pull the branch whose broadside.yaml belongs to it; to use another branch for a ledger of its own, write `ledger: {branch: NAME}`",
+		}
 	case s.there:
 		// Somebody else's, rewound, or without our signature: the error says which.
 		j, err := s.journal(ctx, s.remote, false)
@@ -194,9 +198,11 @@ func (s *setup) inspect(ctx context.Context) error {
 		s.kept("branches " + s.ledger.Branch + " and " + s.ledger.Branch + "-mark on the remote")
 		return nil
 	case marked:
-		return &journal.Refusal{Code: "ledger_rewound",
+		return &journal.Refusal{
+			Code:    "ledger_rewound",
 			Message: fmt.Sprintf("%s has %s-mark and no %s: the ledger was deleted", s.remote.URL(), s.ledger.Branch, s.ledger.Branch),
-			Hint:    "bring it back with `broadside ledger restore` from any clone that has it; if it is lost for good, delete the mark branch on the remote and use --new-ledger"}
+			Hint:    "bring it back with `broadside ledger restore` from any clone that has it; if it is lost for good, delete the mark branch on the remote and use --new-ledger",
+		}
 	}
 	return s.choose(ctx)
 }
@@ -209,9 +215,11 @@ func (s *setup) choose(ctx context.Context) error {
 			return err
 		}
 		if used {
-			return &journal.Refusal{Code: "no_ledger",
+			return &journal.Refusal{
+				Code:    "no_ledger",
 				Message: fmt.Sprintf("broadside.yaml on branch %s of %s names the ledger %s, which is not there", s.branch, s.remote.URL(), s.ledger.ID),
-				Hint:    "bring it back with `broadside ledger restore` from any clone that has it; if it is lost for good, or init was interrupted and nothing was ever published: `broadside init --new-ledger`"}
+				Hint:    "bring it back with `broadside ledger restore` from any clone that has it; if it is lost for good, or init was interrupted and nothing was ever published: `broadside init --new-ledger`",
+			}
 		}
 		return nil // an earlier init did not come to its end: no run has ever seen this id
 	}

@@ -49,8 +49,10 @@ func (s *setup) config(context.Context) error {
 	}
 	next, err := s.complete(data)
 	if err != nil {
-		return hinted{fmt.Errorf("broadside.yaml could not be changed: %w", err),
-			fmt.Sprintf("write into it by hand: ledger: {id: %s, signer: %q} and age: {recipients: [%q]}, then run this again", s.ledger.ID, s.ledger.Signer, strings.Join(s.recipient, `", "`))}
+		return hinted{
+			fmt.Errorf("broadside.yaml could not be changed: %w", err),
+			fmt.Sprintf("write into it by hand: ledger: {id: %s, signer: %q} and age: {recipients: [%q]}, then run this again", s.ledger.ID, s.ledger.Signer, strings.Join(s.recipient, `", "`)),
+		}
 	}
 	if string(next) == string(data) {
 		s.kept(compose.ConfigPath)
@@ -244,8 +246,10 @@ func adoptDue(tx *journal.Tx, v *compose.View) (int, error) {
 			continue
 		}
 		if !it.Errors {
-			err := tx.Add(tx.State.Schedule(tx.Stamp, ledger.ScheduleInput{ID: it.ID, Dest: it.Destination.Name, Due: w.Due, By: w.By,
-				Path: it.Post.Path, Blob: it.Post.Sum, Config: v.Config.Hash, Source: it.Rendition.Source}))
+			err := tx.Add(tx.State.Schedule(tx.Stamp, ledger.ScheduleInput{
+				ID: it.ID, Dest: it.Destination.Name, Due: w.Due, By: w.By,
+				Path: it.Post.Path, Blob: it.Post.Sum, Config: v.Config.Hash, Source: it.Rendition.Source,
+			}))
 			if err != nil {
 				return n, err
 			}

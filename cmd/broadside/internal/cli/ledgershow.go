@@ -97,7 +97,9 @@ func deliveriesOf(s *ledger.State, args []string) ([]*ledger.Delivery, error) {
 			out = append(out, d)
 		}
 	}
-	slices.SortFunc(out, func(x, y *ledger.Delivery) int { return cmp.Or(cmp.Compare(x.Dest, y.Dest), cmp.Compare(x.ID.Target, y.ID.Target)) })
+	slices.SortFunc(out, func(x, y *ledger.Delivery) int {
+		return cmp.Or(cmp.Compare(x.Dest, y.Dest), cmp.Compare(x.ID.Target, y.ID.Target))
+	})
 	if len(out) == 0 {
 		_, err := findDelivery(s, args[0], "")
 		return nil, err

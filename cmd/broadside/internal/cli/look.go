@@ -40,7 +40,18 @@ func (f workFiles) Read(name string) ([]byte, error) {
 
 // build reads the content of the checkout. paths narrow it; none: everything.
 func (w *workspace) build(ctx context.Context, paths ...string) (*compose.View, error) {
-	return compose.Build(ctx, compose.Input{Files: w.files, Config: w.cfg, ConfigDiagnostics: w.diags, Providers: w.infos, Paths: paths})
+	return compose.Build(ctx, w.input(paths))
+}
+
+// check is build for those who only want to know what is wrong: it keeps no renditions.
+func (w *workspace) check(ctx context.Context, paths ...string) (*compose.View, error) {
+	in := w.input(paths)
+	in.Lean = true
+	return compose.Build(ctx, in)
+}
+
+func (w *workspace) input(paths []string) compose.Input {
+	return compose.Input{Files: w.files, Config: w.cfg, ConfigDiagnostics: w.diags, Providers: w.infos, Paths: paths}
 }
 
 // repoPath turns a path as a person gives it into one of the repository.

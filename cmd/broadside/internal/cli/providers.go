@@ -56,16 +56,20 @@ type settingView struct {
 }
 
 func viewOf(i providers.Info) providerView {
-	return providerView{Name: i.Name, Title: i.Title, About: i.About, Server: serverRule(i.Server), DefaultServer: i.DefaultServer,
+	return providerView{
+		Name: i.Name, Title: i.Title, About: i.About, Server: serverRule(i.Server), DefaultServer: i.DefaultServer,
 		LongForm: i.LongForm, Abilities: append([]providers.Ability{}, i.Abilities...), Limits: i.Limits,
-		Settings: viewSettings(i.Settings), Secrets: viewSettings(i.Secrets)}
+		Settings: viewSettings(i.Settings), Secrets: viewSettings(i.Secrets),
+	}
 }
 
 func viewSettings(list []providers.Setting) []settingView {
 	out := []settingView{}
 	for _, s := range list {
-		out = append(out, settingView{Name: s.Name, Title: s.Title, Help: s.Help, Type: string(s.Type), Enum: s.Enum, Default: s.Default,
-			Max: s.Max, ConfigOnly: s.ConfigOnly, Optional: s.Optional})
+		out = append(out, settingView{
+			Name: s.Name, Title: s.Title, Help: s.Help, Type: string(s.Type), Enum: s.Enum, Default: s.Default,
+			Max: s.Max, ConfigOnly: s.ConfigOnly, Optional: s.Optional,
+		})
 	}
 	return out
 }

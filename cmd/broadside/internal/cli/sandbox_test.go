@@ -20,8 +20,10 @@ import (
 func newTestApp(t *testing.T, out, errs io.Writer) *app {
 	t.Helper()
 	none := func(string) string { return "" }
-	return &app{in: strings.NewReader(""), out: out, err: errs, getenv: none, now: time.Now, start: time.Now(), dir: t.TempDir(),
-		mask: report.NewMasker(none), stop: make(chan struct{})}
+	return &app{
+		in: strings.NewReader(""), out: out, err: errs, getenv: none, now: time.Now, start: time.Now(), dir: t.TempDir(),
+		mask: report.NewMasker(none), stop: make(chan struct{}),
+	}
 }
 
 func TestSandboxServesUntilAskedToEnd(t *testing.T) {
@@ -82,8 +84,10 @@ func TestParseFaultReadsRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := server.Rule{Op: server.List, Fault: server.RateLimit, Account: "bob", Post: "hello", Part: 2, Text: "x", Skip: 1, Times: -1,
-		Seconds: 1.5, Status: 503, Form: server.InBody}
+	want := server.Rule{
+		Op: server.List, Fault: server.RateLimit, Account: "bob", Post: "hello", Part: 2, Text: "x", Skip: 1, Times: -1,
+		Seconds: 1.5, Status: 503, Form: server.InBody,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -119,7 +118,7 @@ func (h statusHold) String() string {
 // standing gathers where everything stands.
 func (w *workspace) standing(v *compose.View, j *journal.Journal, now time.Time) *status {
 	s := j.State()
-	b := &statusBuilder{w: w, v: v, s: s, now: now, byPost: map[string]*statusPost{}}
+	b := newStatusBuilder(w, v, s, now)
 	for _, it := range v.Items {
 		b.post(it.Post.ID, it.Post.Path)
 	}
@@ -141,7 +140,7 @@ func (w *workspace) standing(v *compose.View, j *journal.Journal, now time.Time)
 		out.Holds = append(out.Holds, statusHold{Scope: h.Scope, Why: strings.TrimSpace(h.Reason + " " + h.Detail), At: h.At, By: h.By})
 	}
 	slices.SortFunc(out.Holds, func(x, y statusHold) int { return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Scope, y.Scope)) })
-	for _, t := range s.Troubles(now) {
+	for _, t := range b.troubles {
 		out.Troubles = append(out.Troubles, publish.Describe(t))
 	}
 	for _, d := range v.Diagnostics {
@@ -164,110 +163,4 @@ func (w *workspace) behind(s *ledger.State, refs gitstore.Refs) string {
 		return ""
 	}
 	return fmt.Sprintf("drift and drafts are as in this checkout (%.12s); %s on the remote is at %.12s", w.repo.Head, s.Binding.ContentBranch, tip)
-}
-
-type statusBuilder struct {
-	w      *workspace
-	v      *compose.View
-	s      *ledger.State
-	now    time.Time
-	byPost map[string]*statusPost
-	posts  []*statusPost
-}
-
-// post finds or begins the entry of a post; posts without an id are told apart by their files.
-func (b *statusBuilder) post(id, path string) *statusPost {
-	key := id
-	if id == "" {
-		key = "\x00" + path
-	}
-	p := b.byPost[key]
-	if p == nil {
-		p = &statusPost{Post: id, Path: path, Deliveries: []*statusDelivery{}, Diagnostics: []pipeline.Diagnostic{}}
-		b.byPost[key] = p
-		b.posts = append(b.posts, p)
-	}
-	return p
-}
-
-// finish derives a post's status from its deliveries, and says why one without any has none.
-func (b *statusBuilder) finish(p *statusPost) {
-	slices.SortFunc(p.Deliveries, func(x, y *statusDelivery) int {
-		return cmp.Or(cmp.Compare(x.Destination, y.Destination), cmp.Compare(x.Target, y.Target))
-	})
-	var states []pipeline.State
-	held := false
-	for _, d := range p.Deliveries {
-		states = append(states, d.State)
-		held = held || d.Held
-	}
-	p.Status = pipeline.StatusOf(states, held)
-	for _, d := range b.v.Diagnostics {
-		if d.File == p.Path && d.Severity == pipeline.Error {
-			p.Diagnostics = append(p.Diagnostics, d)
-		}
-	}
-	if len(states) == 0 {
-		b.unseen(p)
-		return
-	}
-	for id, d := range b.s.Deliveries {
-		if id.Post != p.Post {
-			continue
-		}
-		if !b.s.Settled(d, b.now) {
-			p.settled = time.Time{}
-			return
-		}
-		if d.Touched.After(p.settled) {
-			p.settled = d.Touched
-		}
-	}
-}
-
-// unseen says why the ledger knows nothing of a post.
-func (b *statusBuilder) unseen(p *statusPost) {
-	timed := false
-	for _, it := range b.v.Items {
-		if it.Post.Path == p.Path && it.Post.ID == p.Post && !it.Draft() && !it.Skip {
-			timed = true
-		}
-	}
-	switch {
-	case len(p.Diagnostics) > 0:
-		p.Why = "it is not valid: no run takes it up"
-	case !timed:
-		p.Why = "it has no publish_at: it will not go out"
-		return
-	default:
-		p.Why = "no run has seen it yet"
-	}
-	p.Status = pipeline.StatusScheduled
-}
-
-func (b *statusBuilder) delivery(d *ledger.Delivery) *statusDelivery {
-	out := &statusDelivery{Destination: d.Dest, Target: d.ID.Target, State: d.State, Reason: d.Reason, Due: d.Due, By: d.By, NotBefore: d.NotBefore,
-		Receipts: []statusReceipt{}, Attempts: []statusAttempt{}}
-	for _, n := range slices.Sorted(maps.Keys(d.Receipts)) {
-		out.Receipts = append(out.Receipts, receiptOf(d.Receipts[n]))
-	}
-	for _, t := range d.Attempts {
-		out.Attempts = append(out.Attempts, statusAttempt{ID: t.ID, Run: t.Run, At: t.At, State: t.State, Reason: t.Reason, Detail: t.Detail, Content: t.Content})
-	}
-	for _, x := range b.s.Extra {
-		if x.Delivery == d.ID && !x.Known {
-			out.ExtraCopies = append(out.ExtraCopies, receiptOf(x.Receipt))
-		}
-	}
-	b.explain(out, d)
-	out.Drift = b.drift(d)
-	return out
-}
-
-func receiptOf(r ledger.PartReceipt) statusReceipt {
-	at := r.SentAt
-	if at.IsZero() {
-		at = r.At
-	}
-	return statusReceipt{Part: r.Part + 1, ID: r.ID, URL: r.URL, SentAt: at, By: r.ByWhom}
 }

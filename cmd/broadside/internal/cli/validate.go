@@ -79,14 +79,18 @@ func (a *app) validate(ctx context.Context, f validateFlags, args []string) erro
 	}
 	ctx, cancel := a.stopContext(ctx)
 	defer cancel()
-	v, err := w.build(ctx, paths...)
-	if err != nil {
-		return err
-	}
 	if f.fix {
-		if v, err = w.fixIDs(ctx, v, paths); err != nil {
+		if err := w.fixIDs(ctx, paths); err != nil {
 			return err
 		}
+	}
+	look := w.check
+	if f.ledger != "" {
+		look = w.build // what went out is compared with the renditions
+	}
+	v, err := look(ctx, paths...)
+	if err != nil {
+		return err
 	}
 	diags := v.Diagnostics
 	unseen := "the ledger was not looked at: that an id is used up, or a text was published before, shows only with --ledger"

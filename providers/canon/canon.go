@@ -62,3 +62,9 @@ func transform(data []byte, exact bool) ([]byte, error) {
 	}
 	return p.out, nil
 }
+
+// Is tells whether data is in canonical form.
+func Is(data []byte) bool {
+	c, err := Transform(data)
+	return err == nil && bytes.Equal(c, data)
+}

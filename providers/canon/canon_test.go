@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/broadside-pub/broadside/pipeline/canon"
+	"github.com/broadside-pub/broadside/providers/canon"
 )
 
 // The doubles and their texts are those of RFC 8785, appendix B.

@@ -1,0 +1,213 @@
+//go:build unix && realservers
+
+package e2e
+
+import (
+	"net/http"
+	"syscall"
+	"testing"
+
+	"github.com/broadside-pub/broadside/pipeline"
+	"github.com/broadside-pub/broadside/providers"
+	"github.com/broadside-pub/broadside/test/faultproxy"
+)
+
+const login = "/xrpc/com.atproto.server.createSession"
+
+func TestRealPDSTakesAThreadWithAnImage(t *testing.T)      { takesAThreadWithAnImage(t, pds(t)) }
+func TestRealMastodonTakesAThreadWithAnImage(t *testing.T) { takesAThreadWithAnImage(t, mastodon(t)) }
+
+func takesAThreadWithAnImage(t *testing.T, n network) {
+	t.Parallel()
+	w := newRealWorld(t, 10, n)
+	w.send("plain", "Plain words, größer als früher 🎉.")
+	w.send("thread", "First part.", "Second part.", "IMAGE Ein Diagramm, größer als “vorher”", "Third part.")
+	w.do(w.at, []int{0}, "run")
+	w.once("plain", nil)
+	w.once("thread", nil, []string{"Ein Diagramm, größer als “vorher”"}, nil)
+	writes := w.published(n)
+	w.do(w.at, []int{0}, "run")
+	if w.published(n) != writes {
+		t.Error("a second run wrote to the network")
+	}
+}
+
+// TestRealPDSAndMastodonTakeAPostOnceThoughAnswersAreLost sends the same posts to both through proxies that lose the
+// answers to their writes: each is there once, and nobody is asked.
+func TestRealPDSAndMastodonTakeAPostOnceThoughAnswersAreLost(t *testing.T) {
+	takeAPostOnce(t, pds(t), mastodon(t))
+}
+
+func TestRealMastodonTakesAPostOnceThoughAnswersAreLost(t *testing.T) { takeAPostOnce(t, mastodon(t)) }
+
+func takeAPostOnce(t *testing.T, nets ...network) {
+	t.Parallel()
+	faults := []faultproxy.Fault{faultproxy.DropAnswer, faultproxy.BadGateway, faultproxy.CutBody}
+	w := newRealWorld(t, 10, nets...)
+	for _, n := range w.nets {
+		for _, f := range faults {
+			n.proxy.Add(faultproxy.Rule{Method: http.MethodPost, Path: n.write, Times: 1, Fault: f})
+		}
+	}
+	for i := range faults {
+		id := "post-" + string(rune('a'+i))
+		w.send(id, "Once, though the answer is lost.")
+		w.do(w.at, []int{0}, "run")
+		w.once(id)
+	}
+	w.do(w.at, []int{0}, "run", "--exit-standing")
+}
+
+func TestRealPDSIsReconciledByTheNextRun(t *testing.T)      { reconciledByTheNextRun(t, pds(t)) }
+func TestRealMastodonIsReconciledByTheNextRun(t *testing.T) { reconciledByTheNextRun(t, mastodon(t)) }
+
+// reconciledByTheNextRun kills a run while a write of its is answered, so that only the finder can tell.
+func reconciledByTheNextRun(t *testing.T, n network) {
+	t.Parallel()
+	w := newRealWorld(t, 60, n)
+	n.proxy.Add(faultproxy.Rule{Method: http.MethodPost, Path: n.write, Times: 1, Fault: faultproxy.HoldAnswer})
+	w.send("post", "Published by one, found by another.")
+	p := w.start(w.at, "run")
+	<-n.proxy.Held()
+	p.signal(syscall.SIGKILL)
+	p.wait()
+	w.awaitStale()
+	w.do(w.at, []int{0}, "run")
+	w.once("post")
+	if d := delivery(w.state(), "post", n.dest.name); d != nil && d.Receipts[0].ByWhom != "finder" {
+		t.Errorf("the receipt comes from %s", d.Receipts[0].ByWhom)
+	}
+}
+
+func TestRealPDSThreadSurvivesARestart(t *testing.T)      { threadSurvivesARestart(t, pds(t)) }
+func TestRealMastodonThreadSurvivesARestart(t *testing.T) { threadSurvivesARestart(t, mastodon(t)) }
+
+// threadSurvivesARestart kills runs in the middle of a thread: before its second part arrives, and before its third is
+// answered.
+func threadSurvivesARestart(t *testing.T, n network) {
+	t.Parallel()
+	w := newRealWorld(t, 60, n)
+	n.proxy.Add(
+		faultproxy.Rule{Method: http.MethodPost, Path: n.write, Skip: 1, Times: 1, Fault: faultproxy.HoldBefore}, // and it never arrives
+		faultproxy.Rule{Method: http.MethodPost, Path: n.write, Skip: 2, Times: 1, Fault: faultproxy.HoldAnswer},
+	)
+	w.send("thread", "First part.", "Second part.", "IMAGE dots", "Third part.")
+	for range 2 {
+		w.awaitStale()
+		p := w.start(w.at, "run")
+		select {
+		case <-n.proxy.Held():
+		case <-p.done:
+			t.Fatalf("the run ended before it could be killed and said\n%s", p.said())
+		}
+		p.signal(syscall.SIGKILL)
+		p.wait()
+	}
+	w.awaitStale()
+	w.do(w.at, []int{0}, "run")
+	w.once("thread", nil, []string{"dots"}, nil)
+}
+
+func TestRealPDSSecondRunnerSendsNothing(t *testing.T)      { secondRunnerSendsNothing(t, pds(t)) }
+func TestRealMastodonSecondRunnerSendsNothing(t *testing.T) { secondRunnerSendsNothing(t, mastodon(t)) }
+
+// secondRunnerSendsNothing starts a run while another one's write is under way.
+func secondRunnerSendsNothing(t *testing.T, n network) {
+	t.Parallel()
+	w := newRealWorld(t, 10, n)
+	n.proxy.Add(faultproxy.Rule{Method: http.MethodPost, Path: n.write, Times: 1, Fault: faultproxy.HoldAnswer})
+	w.send("post", "By one runner only.")
+	first := w.start(w.at, "run")
+	<-n.proxy.Held()
+	w.do(w.checkout(), []int{4}, "run")
+	if c := n.proxy.Count(http.MethodPost, n.write); c != 1 {
+		t.Errorf("%d writes", c)
+	}
+	n.proxy.Release()
+	if code := first.wait(); code != 0 {
+		t.Errorf("the first runner ended with %d and said\n%s", code, first.said())
+	}
+	w.once("post")
+}
+
+func TestRealPDSPostIsTakenDown(t *testing.T) {
+	t.Parallel()
+	n := pds(t)
+	w := newRealWorld(t, 10, n)
+	w.send("thread", "First part.", "Second part.")
+	w.do(w.at, []int{0}, "run")
+	w.once("thread")
+	able := w.adapter(n)
+	d := delivery(w.state(), "thread", n.dest.name)
+	for part := range 2 {
+		check(t, able.Delete.Delete(t.Context(), receiptOf(d, part)))
+	}
+	if got := n.there(t, w.mark); len(got) != 0 {
+		t.Errorf("the server still shows %+v", got)
+	}
+	w.do(w.at, []int{0}, "run")
+	if got := n.there(t, w.mark); len(got) != 0 {
+		t.Errorf("a further run published %+v again", got)
+	}
+}
+
+// TestRealMastodonSaysThatItTakesNothingDown has a server that knows no deletion: it must not be taken for done.
+func TestRealMastodonSaysThatItTakesNothingDown(t *testing.T) {
+	t.Parallel()
+	n := mastodon(t)
+	w := newRealWorld(t, 10, n)
+	w.send("post", "Here to stay.")
+	w.do(w.at, []int{0}, "run")
+	err := w.adapter(n).Delete.Delete(t.Context(), receiptOf(delivery(w.state(), "post", n.dest.name), 0))
+	if e := providers.AsError(err); err == nil || e.Kind != providers.Unsupported {
+		t.Errorf("deleting ended with %v", err)
+	}
+	w.once("post")
+}
+
+// TestRealPDSSessionIsReused publishes by several runs, one of which is killed: they make one session between them.
+func TestRealPDSSessionIsReused(t *testing.T) {
+	t.Parallel()
+	n := pds(t)
+	w := newRealWorld(t, 60, n)
+	for _, id := range []string{"post-a", "post-b", "post-c"} {
+		w.send(id, "One of several.")
+		w.do(w.at, []int{0}, "run")
+		w.once(id)
+	}
+	n.proxy.Add(faultproxy.Rule{Method: http.MethodPost, Path: n.write, Times: 1, Fault: faultproxy.HoldBefore})
+	w.send("post-d", "Of a run that dies.")
+	p := w.start(w.at, "run")
+	<-n.proxy.Held()
+	p.signal(syscall.SIGKILL)
+	p.wait()
+	w.settle(w.at, published)
+	w.once("post-d")
+	if c := n.proxy.Count(http.MethodPost, login); c != 1 {
+		t.Errorf("%d sessions were begun", c)
+	}
+}
+
+// TestRealPDSRefusedPasswordFailsNothingForGood has an app password that the server does not know.
+func TestRealPDSRefusedPasswordFailsNothingForGood(t *testing.T) {
+	t.Parallel()
+	n := pds(t)
+	right := n.dest.secrets
+	n.dest.secrets = map[string]string{"app_password": "aaaa-bbbb-cccc-dddd"}
+	w := newRealWorld(t, 10, n)
+	w.send("post", "After a new login.")
+	w.do(w.at, []int{3}, "run")
+	if d := delivery(w.state(), "post", n.dest.name); d == nil || d.State != pipeline.Queued {
+		t.Errorf("it is %+v", d)
+	}
+	logins := n.proxy.Count(http.MethodPost, login)
+	w.do(w.at, []int{0, 4}, "run")
+	if c := n.proxy.Count(http.MethodPost, login) - logins; c != 0 {
+		t.Errorf("the refused password was tried %d times more", c)
+	}
+	n.dest.secrets = right
+	w.login(n.dest)
+	w.push("a new login")
+	w.do(w.at, []int{0}, "run")
+	w.once("post")
+}
