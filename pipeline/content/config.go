@@ -286,12 +286,23 @@ func (c *configReader) ledger(e entry) {
 	})
 }
 
+// passphrase is the recipient that stands for a passphrase that people share.
+const passphrase = "passphrase"
+
 func (c *configReader) age(e entry) {
 	c.fields(e, ageKeys, func(f entry) {
 		list, at, _ := c.texts(f)
 		for i, s := range list {
+			if s == passphrase {
+				if len(list) > 1 {
+					c.error(CodeBadKey, at[i], "passphrase cannot stand beside other recipients", "age does not mix them: keep one kind")
+					continue
+				}
+				c.cfg.Recipients = append(c.cfg.Recipients, s)
+				continue
+			}
 			if (!ageForm.MatchString(s) || len(s) > 4000) && !sshKey(s, "ssh-ed25519", "ssh-rsa") {
-				c.error(CodeBadKey, at[i], fmt.Sprintf("%q is not an age recipient", short(s)), "write age1..., ssh-ed25519 ... or ssh-rsa ...")
+				c.error(CodeBadKey, at[i], fmt.Sprintf("%q is not an age recipient", short(s)), "write age1..., ssh-ed25519 ..., ssh-rsa ..., or passphrase alone")
 				continue
 			}
 			if slices.Contains(c.cfg.Recipients, s) {

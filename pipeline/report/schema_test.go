@@ -55,7 +55,7 @@ func full() publish.Result {
 			Detail: "d", URLs: []string{"https://example.com/1"}, IDs: []string{"1"}, Due: at, SentAt: at, NotBefore: at,
 		}},
 		Troubles: []publish.Trouble{{Fingerprint: "f", Post: "launch-1-0", Destination: "bluesky", State: pipeline.Uncertain, Code: "ambiguous", Message: "m",
-			Hint: "h", Person: true, Failed: true, Invalid: true, New: true}},
+			Hint: "h", Person: true, Failed: true, Invalid: true, Settled: true, New: true}},
 		Diagnostics: []pipeline.Diagnostic{{Code: "too_long", Severity: pipeline.Error, File: "posts/a.md", Line: 1, Column: 1, Message: "m", Hint: "h",
 			Post: "launch-1-0", Destination: "bluesky"}},
 	}

@@ -18,7 +18,7 @@ var (
 	from    = flag.Uint64("sim.from", 1, "the first of them")
 	oneSeed = flag.Uint64("sim.seed", 0, "live through this seed alone")
 	verbose = flag.Bool("sim.v", false, "with -sim.seed: say everything that happens")
-	first   = flag.Bool("sim.first", false, "stop at the first seed that breaks a promise")
+	most    = flag.Int("sim.most", 5, "stop after so many failing seeds")
 	shrinks = flag.Int("sim.shrink", 400, "how many tries to make a failing plan smaller")
 )
 
@@ -50,7 +50,7 @@ func tally(t *testing.T, from uint64, n int) map[string]int {
 				for {
 					i := next.Add(1) - 1
 					mu.Lock()
-					stop := len(bad) >= 5 || *first && len(bad) > 0
+					stop := len(bad) >= *most
 					mu.Unlock()
 					if i >= uint64(n) || stop {
 						return

@@ -282,7 +282,7 @@ func (s *setup) keys(context.Context) error {
 		}
 	}
 	var err error
-	if s.rcpts, err = vault.ParseRecipients(s.recipient); err != nil {
+	if s.rcpts, err = s.a.recipients(s.recipient); err != nil {
 		return usageError{err, "see `broadside init --help` on keys"}
 	}
 	return nil

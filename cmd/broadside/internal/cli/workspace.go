@@ -189,7 +189,10 @@ func (a *app) keys() (vault.Keys, error) {
 			env.KeyFile = a.ownKey
 		}
 	}
-	if a.askable {
+	if p := a.getenv("BROADSIDE_AGE_PASSPHRASE"); p != "" {
+		a.mask.Add(p)
+		env.Passphrase = func(string) (string, error) { return p, nil }
+	} else if a.askable {
 		env.Passphrase = func(what string) (string, error) { return a.askSecret("passphrase for " + what + ": ") }
 	}
 	k, err := vault.Identities(env)
