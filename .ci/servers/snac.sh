@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# snac, a small fediverse server that speaks a good part of the Mastodon API, on loopback, with one user.
+# snac, a small fediverse server that speaks a good part of the Mastodon API, on loopback, with two users.
 # It knows no Idempotency-Key and no deletion: those are tested against the project's own double.
 #
 #   snac.sh install   fetches Debian's package once and unpacks it; nothing on the system is changed
@@ -20,6 +20,7 @@ version=2.75
 home=$servers_dir/snac-$version
 snac=$home/usr/bin/snac
 user=alice
+other=bob
 
 # debian_source prints the machine's own source of packages with the suite changed, so that mirrors, keys and
 # proxies stay as this machine has them.
@@ -56,6 +57,16 @@ install_snac() {
   fi
 }
 
+# add_user NAME FILE makes a user and writes its password to the file.
+add_user() {
+  "$snac" adduser "$run_dir/data" "$1" >/dev/null
+  (
+    umask 077
+    "$snac" resetpwd "$run_dir/data" "$1" | sed -n "s/^New password for user $1 is //p" >"$2"
+  )
+  [ -s "$2" ] || die "told no password for its user $1"
+}
+
 start_snac() {
   local port
   [ -e "$home/installed" ] || die "is not installed; run: ${0##*/} install"
@@ -71,18 +82,16 @@ start_snac() {
   printf '%s\n' 127.0.0.1 "$port" "localhost:$port" '' admin@example.com | "$snac" init "$run_dir/data" >/dev/null
   # Without this every URL that it gives says https, which nothing here serves.
   sed -i 's/"protocol": "https"/"protocol": "http"/' "$run_dir/data/server.json"
-  "$snac" adduser "$run_dir/data" "$user" >/dev/null
-  (
-    umask 077
-    "$snac" resetpwd "$run_dir/data" "$user" | sed -n "s/^New password for user $user is //p" >"$run_dir/password"
-  )
-  [ -s "$run_dir/password" ] || die "told no password for its user"
+  add_user "$user" "$run_dir/password"
+  add_user "$other" "$run_dir/password-other"
   launch env DEBUG="${SNAC_DEBUG:-0}" "$snac" httpd "$run_dir/data"
   await_http "http://127.0.0.1:$port/api/v1/instance"
   cat >"$run_dir/env" <<ENV
 export BROADSIDE_TEST_MASTODON=http://127.0.0.1:$port
 export BROADSIDE_TEST_MASTODON_USER=$user
 export BROADSIDE_TEST_MASTODON_PASSWORD_FILE=$run_dir/password
+export BROADSIDE_TEST_MASTODON_OTHER=$other
+export BROADSIDE_TEST_MASTODON_OTHER_PASSWORD_FILE=$run_dir/password-other
 ENV
   print_env
 }

@@ -122,7 +122,7 @@ func checkSigner(opt Options, snap gitstore.Snapshot, state *ledger.State) error
 	if state != nil && state.Binding.Signer != "" && !sameKey(state.Binding.Signer, key) {
 		return &Refusal{Code: "ledger_unsigned",
 			Message: "broadside.yaml names another ledger signer than the ledger itself",
-			Hint:    "a new signer counts only when the old one names it: `broadside ledger move --new-signer`; otherwise restore ledger.signer"}
+			Hint:    "restore ledger.signer in broadside.yaml from its history"}
 	}
 	if _, err := gitstore.VerifySSH(snap.Raw(), []ssh.PublicKey{key}); err != nil {
 		return &Refusal{Code: "ledger_unsigned", Err: err,

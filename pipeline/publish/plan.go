@@ -2,6 +2,7 @@ package publish
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -115,7 +116,11 @@ func (h housekeeper) item(it *compose.Item) error {
 		return nil
 	}
 	moved := d == nil || !d.Due.Equal(want.Due)
-	if err := h.tx.Add(h.tx.State.Schedule(h.tx.Stamp, want)); err != nil {
+	err = h.tx.Add(h.tx.State.Schedule(h.tx.Stamp, want))
+	if illegal := new(ledger.IllegalError); errors.As(err, &illegal) {
+		return nil // a copy is out that nothing accounts for: it is told, and stops only this delivery
+	}
+	if err != nil {
 		return err
 	}
 	if moved && !it.Now() && h.tx.Now.Sub(w.Due) > LateAfter && !h.f.InTime(it) {

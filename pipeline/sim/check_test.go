@@ -172,7 +172,7 @@ func (w *world) checkClaim(h *history, c copy, cl *claim) {
 		w.breakf("%s has published part %d of %s from %.8s, where nobody wants it", s.Proc, c.part+1, c.id, content)
 	case c.part >= len(wants.Parts) || wants.Parts[c.part] != c.Text:
 		w.breakf("%s has published %q as part %d of %s, %.8s wants %q", s.Proc, c.Text, c.part+1, c.id, content, wants.Parts)
-	case !wants.Now && !wants.Due.Equal(cl.due):
+	case c.part == 0 && !wants.Now && !wants.Due.Equal(cl.due):
 		w.breakf("%s has published %s due at %s, %.8s says %s", s.Proc, c.id, cl.due, content, wants.Due)
 	}
 	if !h.wasTip(content, cl.landed) {
@@ -185,7 +185,7 @@ func (w *world) checkClaim(h *history, c copy, cl *claim) {
 	if late := s.Entered.Sub(cl.by); c.part == 0 && late > slack {
 		w.breakf("%s has sent %s %s after its deadline", s.Proc, c.id, late)
 	}
-	if first, ok := h.firstSeen(w, c.id, wants); ok && !wants.Now && first.Sub(cl.due) > publish.LateAfter+slack {
+	if first, ok := h.firstSeen(w, c.id.Post, cl.due); ok && !wants.Now && first.Sub(cl.due) > publish.LateAfter+slack && c.part == 0 {
 		w.breakf("%s has published %s, which was first on the content branch %s after its time", s.Proc, c.id, first.Sub(cl.due))
 	}
 	if c.part > 0 && !h.receiptBefore(c.id, c.part-1, s.Entered) {
@@ -240,7 +240,7 @@ func (w *world) checkTokens(h *history) {
 	}
 	for i, u := range w.uses {
 		for _, before := range w.uses[:i] {
-			if before.Token != u.Token || !before.Worked {
+			if before.Token != u.Token || !before.Worked || u.Frozen {
 				continue
 			}
 			if at, ok := h.refreshed[before.Proc]; ok && at.Before(u.At) && !at.Before(before.At) {

@@ -16,7 +16,7 @@ import (
 // outcome is what came of a plan.
 type outcome struct {
 	plan   *plan
-	broken []string
+	broken []broken
 	lines  []string // what happened, where it was asked for
 	counts map[string]int
 	digest string // of everything that left a process or moved a ref, with its time

@@ -181,10 +181,10 @@ func (h *history) wasTip(c gitstore.Hash, at time.Time) bool {
 	return false
 }
 
-// firstSeen is when the content branch first wanted this post at this place and time.
-func (h *history) firstSeen(w *world, id pipeline.DeliveryID, wants want) (time.Time, bool) {
+// firstSeen is when the content branch first had this post with this time.
+func (h *history) firstSeen(w *world, post string, due time.Time) (time.Time, bool) {
 	for _, t := range h.tips {
-		if got, ok := w.truths[t.commit][id]; ok && got.Due.Equal(wants.Due) {
+		if m := w.past[t.commit]; m != nil && m.posts[post] != nil && !m.posts[post].Gone && m.posts[post].Due.Equal(due) {
 			return t.from, true
 		}
 	}

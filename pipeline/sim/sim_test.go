@@ -89,22 +89,30 @@ func report(t *testing.T, out outcome) {
 	if len(out.broken) == 0 {
 		return
 	}
-	t.Errorf("seed %d breaks: %s\nrepeat it with: go test ./pipeline/sim -run TestSim -sim.seed=%d -sim.v", out.plan.Seed, strings.Join(out.broken, "\n  "), out.plan.Seed)
+	t.Errorf("seed %d breaks: %s\nrepeat it with: go test ./pipeline/sim -run TestSim -sim.seed=%d -sim.v", out.plan.Seed, list(out.broken), out.plan.Seed)
 	if *shrinks > 0 {
 		small := shrink(t, out)
-		t.Logf("the smallest plan found: %s\n  breaks: %s\n%s", small.plan, strings.Join(small.broken, "\n  "), strings.Join(small.lines, "\n"))
+		t.Logf("the smallest plan found: %s\n  breaks: %s\n%s", small.plan, list(small.broken), strings.Join(small.lines, "\n"))
 	}
 }
 
-// shrink drops steps, and what befalls runs, while something is still broken.
+func list(all []broken) string {
+	var lines []string
+	for _, b := range all {
+		lines = append(lines, b.text)
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// shrink drops steps, and what befalls runs, while the same promise is still broken.
 func shrink(t *testing.T, bad outcome) outcome {
-	tries := *shrinks
+	tries, kind := *shrinks, bad.broken[0].kind
 	try := func(p *plan) bool {
 		if tries--; tries < 0 {
 			return false
 		}
 		out := carryOut(t, p, false)
-		if len(out.broken) == 0 {
+		if !slices.ContainsFunc(out.broken, func(b broken) bool { return b.kind == kind }) {
 			return false
 		}
 		bad = out

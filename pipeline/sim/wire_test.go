@@ -35,7 +35,7 @@ type sent struct {
 type use struct {
 	Proc, Login, Token string
 	At                 time.Time
-	Worked             bool
+	Worked, Frozen     bool
 }
 
 // wire is a process's way to one destination's network.
@@ -75,7 +75,11 @@ func (x wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.mu.Lock()
 		w.sent = append(w.sent, s)
 		w.mu.Unlock()
-		defer func() { s.Left = time.Now() }()
+		defer func() {
+			if s.Left.IsZero() {
+				s.Left = time.Now()
+			}
+		}()
 	}
 	o, err := x.p.enter(class, "net/"+x.d.Account)
 	if err != nil {
@@ -87,6 +91,7 @@ func (x wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.WithContext(context.WithoutCancel(r.Context()))
 	}
 	resp, err := x.carry(r, kind, s)
+	s.Left = time.Now()
 	if dead := x.p.leave(o); dead != nil {
 		if resp != nil {
 			_ = resp.Body.Close()
@@ -141,7 +146,7 @@ func (x wire) deliver(r *http.Request, kind string, s *sent) (*http.Response, er
 		}
 		return transport.Handler(w.net).RoundTrip(r)
 	}
-	u := use{Proc: x.p.name, At: time.Now(), Token: tokenOf(r)}
+	u := use{Proc: x.p.name, At: time.Now(), Token: tokenOf(r), Frozen: s.Frozen}
 	before := w.holder(u.Token)
 	resp, err := transport.Handler(w.net).RoundTrip(r)
 	u.Worked = before != "" && w.holder(u.Token) == ""

@@ -104,7 +104,7 @@ type world struct {
 	stale  map[string]bool
 	saved  [][]byte
 	told   map[string]bool
-	broken []string // promises found broken on the way
+	broken []broken
 	lines  []string
 	counts map[string]int
 	// restored tells that a person brought the ledger back from a copy.
@@ -139,13 +139,18 @@ func (w *world) logf(format string, args ...any) {
 	w.lines = append(w.lines, clock(time.Since(w.start))+"  "+fmt.Sprintf(format, args...))
 }
 
-// breakf notes a broken promise.
+// broken is a promise that was not kept: which one, and how.
+type broken struct{ kind, text string }
+
+func (b broken) String() string { return b.text }
+
+// breakf notes a broken promise. The format tells which.
 func (w *world) breakf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	w.logf("BROKEN: %s", text)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.broken = append(w.broken, text)
+	w.broken = append(w.broken, broken{format, text})
 }
 
 type logWriter struct {

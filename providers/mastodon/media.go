@@ -2,6 +2,8 @@ package mastodon
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,7 +44,7 @@ func (p *Provider) Upload(ctx context.Context, m providers.Media) (providers.Han
 	}
 	r := api.Request{
 		Op: "upload", Method: http.MethodPost, Path: "/api/v2/media", Timeout: uploadTimeout, Form: form,
-		Files: []api.File{{Field: "file", Name: path.Base(m.Path), ContentType: m.MIME, Data: data}},
+		Files: []api.File{{Field: "file", Name: uploadName(m), ContentType: m.MIME, Data: data}},
 	}
 	var got media
 	resp, err := p.call(ctx, r, &got)
@@ -67,6 +69,13 @@ func (p *Provider) Upload(ctx context.Context, m providers.Media) (providers.Han
 		h.Warning = fmt.Sprintf("the server did not keep the alternative text of %s as it is", m.Path)
 	}
 	return h, nil
+}
+
+// uploadName is a name of the file's own: a server that knows files by their name (snac 2.75, tried 2026-11-30) would put
+// each one in the place of the last of that name, also in what is published.
+func uploadName(m providers.Media) string {
+	sum := sha256.Sum256([]byte(providers.MediaKey(m)))
+	return hex.EncodeToString(sum[:16]) + path.Ext(m.Path)
 }
 
 // processed waits until the server has processed an upload.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -41,12 +42,33 @@ func TestUploadWaitsUntilTheServerIsDone(t *testing.T) {
 		if d := time.Until(h.Expires); d != 20*time.Hour || h.ID == "" || h.Warning != "" {
 			t.Errorf("got %+v, which expires in %v", h, d)
 		}
-		for _, want := range []string{`name="description"`, "A chart", `name="focus"`, "-0.5,1", `filename="picture.png"`, "Content-Type: image/png"} {
+		for _, want := range []string{`name="description"`, "A chart", `name="focus"`, "-0.5,1", `.png"`, "Content-Type: image/png"} {
 			if !strings.Contains(w.body, want) {
 				t.Errorf("the upload does not hold %q", want)
 			}
 		}
 	})
+}
+
+// TestUploadsOfDifferentMediaHaveDifferentNames is for servers that know a file by its name.
+func TestUploadsOfDifferentMediaHaveDifferentNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mastodontest.Options{})
+	filename := regexp.MustCompile(`filename="([0-9a-f]{32}\.png)"`)
+	seen := map[string]int{}
+	for i, m := range []providers.Media{picture(1, "A chart"), picture(2, "A chart"), picture(1, "Another text"), picture(1, "A chart")} {
+		if _, err := w.adapter().Upload.Upload(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		name := filename.FindStringSubmatch(w.body)
+		if name == nil {
+			t.Fatalf("the upload names no file of the form %s", filename)
+		}
+		if other, ok := seen[name[1]]; ok != (i == 3) {
+			t.Errorf("upload %d has the name %s of upload %d", i, name[1], other)
+		}
+		seen[name[1]] = i
+	}
 }
 
 func TestUploadGivesUpInTime(t *testing.T) {

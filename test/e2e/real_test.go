@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/broadside-pub/broadside/pipeline"
 	"github.com/broadside-pub/broadside/providers"
@@ -56,6 +57,37 @@ func takeAPostOnce(t *testing.T, nets ...network) {
 		w.once(id)
 	}
 	w.do(w.at, []int{0}, "run", "--exit-standing")
+}
+
+// TestRealPDSTakesAPostThatDidNotArriveAtOnce loses a request on its way. The record key makes repetition harmless, so
+// that nothing need wait.
+func TestRealPDSTakesAPostThatDidNotArriveAtOnce(t *testing.T) {
+	t.Parallel()
+	n := pds(t)
+	w := newRealWorld(t, 10, n)
+	n.proxy.Add(faultproxy.Rule{Method: http.MethodPost, Path: n.write, Times: 1, Fault: faultproxy.DropBefore})
+	w.send("post", "Sent twice, published once.")
+	w.do(w.at, []int{0}, "run")
+	w.once("post")
+}
+
+// TestRealMastodonTakesAPostThatDidNotArrive loses a request on its way to a server without idempotency keys: only when
+// nobody can be writing any more, and two reads do not show the post, it is sent again.
+func TestRealMastodonTakesAPostThatDidNotArrive(t *testing.T) {
+	t.Parallel()
+	n := mastodon(t)
+	w := newRealWorld(t, 60, n)
+	n.proxy.Add(faultproxy.Rule{Method: http.MethodPost, Path: n.write, Times: 1, Fault: faultproxy.DropBefore})
+	w.send("post", "Sent twice, published once.")
+	w.do(w.at, []int{3}, "run")
+	w.do(w.at, []int{0}, "run") // too early to tell
+	if c := n.proxy.Count(http.MethodPost, n.write); c != 1 {
+		t.Errorf("%d writes while the first may still arrive", c)
+	}
+	d := delivery(w.state(), "post", n.dest.name)
+	<-time.After(time.Until(w.staleAt(d, d.Last())) + 10*time.Millisecond)
+	w.do(w.at, []int{0}, "run", "--exit-standing")
+	w.once("post")
 }
 
 func TestRealPDSIsReconciledByTheNextRun(t *testing.T)      { reconciledByTheNextRun(t, pds(t)) }
@@ -181,7 +213,8 @@ func TestRealPDSSessionIsReused(t *testing.T) {
 	<-n.proxy.Held()
 	p.signal(syscall.SIGKILL)
 	p.wait()
-	w.settle(w.at, published)
+	w.awaitStale()
+	w.do(w.at, []int{0}, "run")
 	w.once("post-d")
 	if c := n.proxy.Count(http.MethodPost, login); c != 1 {
 		t.Errorf("%d sessions were begun", c)

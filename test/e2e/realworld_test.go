@@ -94,7 +94,7 @@ func showRecord(t *testing.T, s *servers.PDSServer, a servers.Account, r servers
 
 func mastodon(t *testing.T) network {
 	t.Helper()
-	s := servers.Mastodon(t)
+	s := servers.MastodonOther(t)
 	p := faultproxy.New(t, s.URL)
 	return network{
 		dest: destination{name: "mastodon", provider: "mastodon", server: p.URL, account: s.User, id: s.AccountID(t),

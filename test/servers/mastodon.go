@@ -11,9 +11,9 @@ import (
 // outOfBand is the redirect of a client that has no page to be sent back to: the code is shown instead.
 const outOfBand = "urn:ietf:wg:oauth:2.0:oob"
 
-// MastodonServer is a real server that speaks the Mastodon API (snac). It knows no Idempotency-Key, deletes nothing, and
-// makes public of unlisted and private of direct. Its one user is shared by all tests: a test marks its posts with a text
-// of its own and looks for that.
+// MastodonServer is a real server that speaks the Mastodon API (snac), with one of its users. It knows no Idempotency-Key,
+// deletes nothing, and makes public of unlisted and private of direct. A user is shared by many tests: a test marks its
+// posts with a text of its own and looks for that.
 type MastodonServer struct {
 	URL  string // base URL, without a trailing slash
 	User string
@@ -50,6 +50,16 @@ func Mastodon(t testing.TB) *MastodonServer {
 		User:         need(t, "BROADSIDE_TEST_MASTODON_USER", "snac.sh"),
 		passwordFile: need(t, "BROADSIDE_TEST_MASTODON_PASSWORD_FILE", "snac.sh"),
 	}
+}
+
+// MastodonOther is the same server with its other user, for tests that cannot bear all that others do with the first: a
+// status that somebody has edited could be any, so that a finder is not sure while there is one.
+func MastodonOther(t testing.TB) *MastodonServer {
+	t.Helper()
+	s := Mastodon(t)
+	s.User = need(t, "BROADSIDE_TEST_MASTODON_OTHER", "snac.sh")
+	s.passwordFile = need(t, "BROADSIDE_TEST_MASTODON_OTHER_PASSWORD_FILE", "snac.sh")
+	return s
 }
 
 // Token goes the whole way of a new client, from registering the app to the access token, which may read and write.

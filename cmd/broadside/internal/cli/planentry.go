@@ -12,7 +12,7 @@ import (
 )
 
 // entry says where one post stands at one destination.
-func (w *workspace) entry(v *compose.View, it *compose.Item, s *ledger.State, now time.Time) planEntry {
+func (p *plan) entry(v *compose.View, it *compose.Item, s *ledger.State, now time.Time) planEntry {
 	e := planEntry{Post: it.ID.Post, Path: it.Post.Path, Destination: it.Destination.Name, Target: it.ID.Target, Parts: len(it.Encoded.Parts)}
 	if it.Draft() {
 		e.State = planDraft
@@ -39,9 +39,10 @@ func (w *workspace) entry(v *compose.View, it *compose.Item, s *ledger.State, no
 		e.State, e.Why = planNoTarget, "the account at "+it.Destination.Name+" is not known yet"
 		e.Hint = "`broadside auth add " + it.Destination.Name + "` writes its target into broadside.yaml"
 	case d == nil:
-		e.State = planInvalid
+		e.State, e.Why = planLate, it.Destination.Name+" was added after the post's deadline: it does not go out there"
+		e.Hint = "to send it all the same, give the destination a publish_at of its own"
 	default:
-		e.delivery(v, it, d, s, now)
+		p.delivery(&e, it, d, s, now)
 	}
 	return e
 }
@@ -64,7 +65,7 @@ func firstError(v *compose.View, it *compose.Item) string {
 }
 
 // delivery says where a delivery stands after what a run would record.
-func (e *planEntry) delivery(v *compose.View, it *compose.Item, d *ledger.Delivery, s *ledger.State, now time.Time) {
+func (p *plan) delivery(e *planEntry, it *compose.Item, d *ledger.Delivery, s *ledger.State, now time.Time) {
 	e.State, e.settled = string(d.State), s.Settled(d, now)
 	switch d.State {
 	case pipeline.Scheduled, pipeline.Queued:
@@ -81,12 +82,12 @@ func (e *planEntry) delivery(v *compose.View, it *compose.Item, d *ledger.Delive
 			e.Why = strings.TrimSpace(string(d.Reason) + " " + d.Detail)
 			e.Hint = "`broadside status " + d.ID.Post + "` tells more"
 		}
-		e.settled = false
+		e.settled = e.settled && now.Sub(d.Changed) > shownFor
 	case pipeline.Uncertain:
 		e.Why = "it may be out or not: " + d.Detail
 		e.Hint = "`broadside status " + d.ID.Post + "` says what to do"
 	case pipeline.Published, pipeline.Retracted, pipeline.Adopted:
-		if usedUp(v, s, it, d, now) {
+		if p.usedUp[d.ID] {
 			e.State, e.Why, e.settled = planUsedUp, "its id went out before; the new time changes nothing", false
 			e.Hint = "a new post needs a new id"
 		}

@@ -43,6 +43,9 @@ type plan struct {
 	Settled int `json:"settled"`
 	// Records are the events that a run would append now, before it sends anything.
 	Records []planRecord `json:"records"`
+
+	// usedUp are deliveries that went out and whose post now has a later time.
+	usedUp map[pipeline.DeliveryID]bool
 }
 
 // planEntry is one post at one destination.
@@ -135,11 +138,17 @@ func (w *workspace) planOf(v *compose.View, l *ledgerCopy, now time.Time) (*plan
 	for _, e := range events {
 		p.Records = append(p.Records, planRecord{Kind: string(e.Kind), Post: e.Post, Destination: e.Dest, State: e.State, Reason: string(e.Reason)})
 	}
+	p.usedUp = map[pipeline.DeliveryID]bool{}
+	for _, d := range publish.Conflicts(v, before) {
+		if dest, ok := v.Config.Destination(d.Destination); ok {
+			p.usedUp[pipeline.DeliveryID{Post: d.Post, Target: dest.Target}] = true
+		}
+	}
 	for _, it := range v.Items {
 		if it.Skip {
 			continue
 		}
-		e := w.entry(v, it, after, now)
+		e := p.entry(v, it, after, now)
 		if e.State == planDraft {
 			if !slices.Contains(p.Drafts, e.Path) {
 				p.Drafts = append(p.Drafts, e.Path)

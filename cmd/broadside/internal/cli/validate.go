@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -167,49 +166,29 @@ func closingOf(v *compose.View, ds []pipeline.Diagnostic) string {
 	return s
 }
 
-// againstLedger says what only the ledger knows: ids that are used up, and texts that went out before.
+// againstLedger says what only the ledger knows: ids that are used up, destinations that came too late, and texts that
+// went out before.
 func againstLedger(v *compose.View, s *ledger.State, now time.Time) []pipeline.Diagnostic {
-	var out []pipeline.Diagnostic
+	out := append(publish.Conflicts(v, s), publish.LateDestinations(v, s, now)...)
 	for _, it := range v.Items {
-		if it.Errors || it.Skip || it.Draft() || it.ID.Target == "" || it.ID.Post == "" {
+		if it.Errors || it.Skip || it.Draft() || it.Post.AllowDuplicate || it.ID.Target == "" || it.ID.Post == "" {
 			continue
 		}
-		d := s.Deliveries[it.ID]
+		if d := s.Deliveries[it.ID]; d != nil && d.State != pipeline.Scheduled && d.State != pipeline.Queued && d.State != pipeline.Failed {
+			continue
+		}
 		at := it.At.PublishAt.Pos
 		if at.Line == 0 {
 			at = it.Post.PublishAt.Pos
 		}
-		say := func(code, message, hint string) {
-			out = append(out, pipeline.Diagnostic{Code: code, Severity: pipeline.Error, File: it.Post.Path, Line: at.Line, Column: at.Column,
-				Message: message, Hint: hint, Post: it.ID.Post, Destination: it.Destination.Name})
-		}
-		if d != nil && usedUp(v, s, it, d, now) {
-			say(string(ledger.CodePublished), fmt.Sprintf("%s went out at %s already; its new publish_at would not send it again", it.ID.Post, it.Destination.Name),
-				"a new post needs a new id; to leave it as it is, put the old publish_at back")
-			continue
-		}
-		if d != nil && d.State != pipeline.Scheduled && d.State != pipeline.Queued && d.State != pipeline.Failed || it.Post.AllowDuplicate {
-			continue
-		}
 		for _, o := range s.EqualSource(it.ID.Target, it.Rendition.Source, now.Add(-publish.DuplicateWithin)) {
 			if o.ID != it.ID {
-				say(string(pipeline.ReasonDuplicate), fmt.Sprintf("the same text is out, or on its way, at %s as %s", it.Destination.Name, o.ID.Post),
-					"change the text, or set allow_duplicate: true")
+				out = append(out, pipeline.Diagnostic{Code: string(pipeline.ReasonDuplicate), Severity: pipeline.Error, File: it.Post.Path, Line: at.Line,
+					Column: at.Column, Message: fmt.Sprintf("the same text is out, or on its way, at %s as %s", it.Destination.Name, o.ID.Post),
+					Hint: "change the text, or set allow_duplicate: true", Post: it.ID.Post, Destination: it.Destination.Name})
 				break
 			}
 		}
 	}
 	return out
-}
-
-// usedUp tells that the delivery is settled and the post now has a time after its publication.
-func usedUp(v *compose.View, s *ledger.State, it *compose.Item, d *ledger.Delivery, now time.Time) bool {
-	w, err := it.Window(v.Config, d.FirstSeen)
-	if err != nil {
-		return false
-	}
-	_, err = s.Schedule(ledger.Stamp{At: ledger.Instant(now), Run: "validate"}, ledger.ScheduleInput{ID: it.ID, Dest: it.Destination.Name, Due: w.Due, By: w.By,
-		Path: it.Post.Path, Blob: d.Blob, Config: v.Config.Hash, Source: it.Rendition.Source})
-	var illegal *ledger.IllegalError
-	return errors.As(err, &illegal) && illegal.Code == ledger.CodePublished
 }
