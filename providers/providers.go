@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"time"
 )
 
@@ -185,8 +186,6 @@ func (c Credential) Clone() Credential {
 	d.Scopes = append([]string(nil), c.Scopes...)
 	d.Recipients = append([]string(nil), c.Recipients...)
 	d.Secrets = make(map[string]string, len(c.Secrets))
-	for k, v := range c.Secrets {
-		d.Secrets[k] = v
-	}
+	maps.Copy(d.Secrets, c.Secrets)
 	return d
 }

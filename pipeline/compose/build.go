@@ -117,8 +117,10 @@ func (b *builder) check(p *pipeline.Post) []pipeline.Diagnostic {
 
 func (b *builder) item(p *pipeline.Post, at pipeline.PostDestination, dest *pipeline.Destination) (*Item, []pipeline.Diagnostic) {
 	info := b.in.Providers[dest.Provider]
-	it := &Item{Post: p, At: at, Destination: dest, Info: info, Skip: at.Skip,
-		ID: pipeline.DeliveryID{Post: p.ID, Target: dest.Target}, Errors: p.Errors || at.Errors}
+	it := &Item{
+		Post: p, At: at, Destination: dest, Info: info, Skip: at.Skip,
+		ID: pipeline.DeliveryID{Post: p.ID, Target: dest.Target}, Errors: p.Errors || at.Errors,
+	}
 	if it.Skip || p.Errors {
 		return it, nil
 	}
@@ -154,8 +156,10 @@ func (b *builder) render(it *Item, resolved content.Resolved, limits *providers.
 	for i := range diags {
 		diags[i].Destination = it.Destination.Name
 	}
-	out, ds := render.Render(render.Input{Post: it.Post, Dest: it.At, Destination: *it.Destination, Info: it.Info, Limits: limits,
-		Title: resolved.Title, Lang: resolved.Lang, Parts: parts, CheckOnly: b.in.Lean})
+	out, ds := render.Render(render.Input{
+		Post: it.Post, Dest: it.At, Destination: *it.Destination, Info: it.Info, Limits: limits,
+		Title: resolved.Title, Lang: resolved.Lang, Parts: parts, CheckOnly: b.in.Lean,
+	})
 	return out.Rendition, out.Encoded, append(diags, ds...)
 }
 
@@ -171,8 +175,10 @@ func (b *builder) medium(p *pipeline.Post, use pipeline.MediaUse, lim providers.
 	case errors.As(err, &problem):
 		return nil, append(diags, media.Diagnostic(problem, p, use.Pos))
 	case err != nil:
-		return nil, append(diags, pipeline.Diagnostic{Code: "media_unreadable", Severity: pipeline.Error, File: p.Path, Line: use.Pos.Line,
-			Column: use.Pos.Column, Message: err.Error(), Post: p.ID})
+		return nil, append(diags, pipeline.Diagnostic{
+			Code: "media_unreadable", Severity: pipeline.Error, File: p.Path, Line: use.Pos.Line,
+			Column: use.Pos.Column, Message: err.Error(), Post: p.ID,
+		})
 	}
 	fitted.Source = m.SHA256
 	return &fitted, diags

@@ -32,7 +32,7 @@ func (linkParser) Parse(parent ast.Node, block text.Reader, pc parser.Context) a
 		return nil // escaped, or part of something else
 	}
 	start := segment.Start - before
-	if c, _ := utf8.DecodeLastRune(source[last.Segment.Start:start]); c < utf8.RuneSelf && util.IsAlphaNumeric(byte(c)) {
+	if c, _ := utf8.DecodeLastRune(source[last.Segment.Start:start]); c < utf8.RuneSelf && util.IsAlphaNumeric(byte(c)) { //nolint:gosec // below RuneSelf it is one byte
 		return nil // the end of a longer word
 	}
 	n := trimURL(bareURL(source[start:segment.Stop], before))

@@ -140,7 +140,7 @@ func benchValidate(b *testing.B, folder string, cfg *pipeline.Config, infos map[
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	var failed atomic.Int64
 	l := content.Loader{Config: cfg, Infos: infos, Release: true, Check: func(p *pipeline.Post) (ds []pipeline.Diagnostic) {
 		for _, d := range p.Destinations {

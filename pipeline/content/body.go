@@ -33,7 +33,7 @@ func (p *Parser) body(post *pipeline.Post, s *source, r *report, wrapHint, overr
 		report: r, source: s, parser: p, file: post.Path, join: post.LineBreaks == lineBreaksJoin, wrapHint: wrapHint,
 	}
 	if len(s.text) > 0 && s.text[len(s.text)-1] != '\n' {
-		s.text = append(s.text[:len(s.text):len(s.text)], '\n') // the library forgets some closing lines at the end
+		s.text = append(slices.Clip(s.text), '\n') // the library forgets some closing lines at the end
 	}
 	c.mem, _ = p.scratch.Get().(*scratch)
 	defer p.scratch.Put(c.mem)

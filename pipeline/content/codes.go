@@ -2,7 +2,8 @@ package content
 
 // The codes of this package's diagnostics. They are stable; docs/diagnostics.md explains each.
 const (
-	// Files.
+	// Files:
+
 	CodePostTooLarge      = "post_too_large"
 	CodeInvalidUTF8       = "invalid_utf8"
 	CodeControlCharacter  = "control_character"
@@ -16,7 +17,8 @@ const (
 	CodeSymlink           = "symlink"
 	CodeDuplicateID       = "duplicate_id"
 
-	// YAML.
+	// YAML:
+
 	CodeNoFrontMatter       = "no_front_matter"
 	CodeUnclosedFrontMatter = "unclosed_front_matter"
 	CodeYAMLSyntax          = "yaml_syntax"
@@ -31,7 +33,8 @@ const (
 	CodeUnsupported         = "unsupported"
 	CodeSchema              = "schema"
 
-	// The front matter of a post.
+	// The front matter of a post:
+
 	CodeMissingID           = "missing_id"
 	CodeBadID               = "bad_id"
 	CodeBadLanguage         = "bad_language"
@@ -44,7 +47,8 @@ const (
 	CodeMediaURL            = "media_url"
 	CodeMediaPart           = "media_part"
 
-	// The body of a post.
+	// The body of a post:
+
 	CodeTooDeep                = "too_deep"
 	CodeTooComplex             = "too_complex"
 	CodeBlockUnclosed          = "block_unclosed"

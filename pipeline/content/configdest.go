@@ -212,8 +212,8 @@ func (c *configReader) limits(e entry) *providers.Limits {
 	from := len(c.list)
 	t := reflect.TypeFor[providers.Limits]()
 	keys := make([]string, 0, t.NumField())
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		keys = append(keys, name)
 	}
 	plain := map[string]any{}
@@ -240,8 +240,8 @@ func (c *configReader) limits(e entry) *providers.Limits {
 }
 
 func negative(v reflect.Value) bool {
-	for i := range v.NumField() {
-		if f := v.Field(i); f.CanInt() && f.Int() < 0 {
+	for _, f := range v.Fields() {
+		if f.CanInt() && f.Int() < 0 {
 			return true
 		}
 	}

@@ -68,8 +68,10 @@ type setting struct {
 
 // NewParser prepares the parsing of posts under cfg. infos are the providers by name.
 func NewParser(cfg *pipeline.Config, infos map[string]providers.Info) *Parser {
-	p := &Parser{cfg: cfg, markdown: newMarkdown(), dests: make(map[string]*destination, len(cfg.Destinations)),
-		mediaRoots: mediaRoots(cfg.Media.Roots), scratch: sync.Pool{New: func() any { return new(scratch) }}}
+	p := &Parser{
+		cfg: cfg, markdown: newMarkdown(), dests: make(map[string]*destination, len(cfg.Destinations)),
+		mediaRoots: mediaRoots(cfg.Media.Roots), scratch: sync.Pool{New: func() any { return new(scratch) }},
+	}
 	byProvider := map[string]map[string]*setting{}
 	for i := range cfg.Destinations {
 		d := &cfg.Destinations[i]

@@ -2,6 +2,7 @@ package content
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -68,10 +69,8 @@ func (y *yamlFile) word(e entry, words ...string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	for _, w := range words {
-		if s == w {
-			return s, true
-		}
+	if slices.Contains(words, s) {
+		return s, true
 	}
 	hint := didYouMean(s, words)
 	if hint == "" {

@@ -153,7 +153,7 @@ func join[T any](a, b []T) []T {
 	if len(b) == 0 {
 		return a
 	}
-	return append(a[:len(a):len(a)], b...)
+	return append(slices.Clip(a), b...)
 }
 
 // attach gives the media of the front matter to the parts that they name, or the first.

@@ -244,9 +244,9 @@ func configSchema(infos []providers.Info) (object, error) {
 func limitsSchema() object {
 	out := object{}
 	t := reflect.TypeFor[providers.Limits]()
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		switch t.Field(i).Type.Kind() {
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch field.Type.Kind() {
 		case reflect.String:
 			out[name] = object{"type": []any{"string", "null"}}
 		case reflect.Slice:

@@ -151,6 +151,17 @@ func (j *Journal) push(ctx context.Context, batch []*request) {
 			if prop == nil {
 				return // nothing to write: every request has been ended
 			}
+			if prop.updates[0].Old != prop.updates[1].Old {
+				prop = nil
+				if last, err = j.catchUp(ctx); err != nil {
+					finish(batch, err)
+					return
+				}
+				if last.Outcome != gitstore.Landed && j.opt.Sleep(ctx, j.jitter(try)) != nil {
+					break
+				}
+				continue
+			}
 		}
 		last = j.opt.Remote.Push(ctx, gitstore.Push{Updates: prop.updates, Expect: prop.expect})
 		landed, keep, err := j.settle(ctx, prop, last)
@@ -181,13 +192,13 @@ func (j *Journal) push(ctx context.Context, batch []*request) {
 func (j *Journal) settle(ctx context.Context, prop *proposal, res gitstore.Result) (landed, keep bool, err error) {
 	switch res.Outcome {
 	case gitstore.Landed:
-		j.adopt(prop)
+		j.adopt(prop, prop.snap.Commit())
 		return true, false, nil
 	case gitstore.Moved:
 		return false, false, j.Sync(ctx)
 	case gitstore.Rejected, gitstore.AuthError:
 		if refs, err := j.opt.Remote.Refs(ctx); err == nil && refs.Tips[j.opt.Config.Ref()] == prop.snap.Commit() {
-			j.adopt(prop)
+			j.adopt(prop, refs.Tips[j.opt.Config.MarkRef()])
 			return true, false, nil
 		}
 		return false, false, &PushError{Outcome: res.Outcome, Branch: j.opt.Config.Branch, Message: res.Message, Err: res.Err}
@@ -200,7 +211,7 @@ func (j *Journal) settle(ctx context.Context, prop *proposal, res gitstore.Resul
 	tip := refs.Tips[j.opt.Config.Ref()]
 	switch tip {
 	case prop.snap.Commit():
-		j.adopt(prop)
+		j.adopt(prop, refs.Tips[j.opt.Config.MarkRef()])
 		return true, false, nil
 	case prop.updates[0].Old:
 		return false, refs.Tips[j.opt.Config.MarkRef()] == j.markNow(), j.resync(ctx, refs)
@@ -253,23 +264,55 @@ func (j *Journal) markNow() gitstore.Hash {
 // resync folds what the remote has now. A transport failure is not an error here: the next try looks again.
 func (j *Journal) resync(ctx context.Context, refs gitstore.Refs) error {
 	err := j.syncTo(ctx, refs)
-	var r *Refusal
-	if errors.As(err, &r) {
+	if _, ok := errors.AsType[*Refusal](err); ok {
 		return err
 	}
 	return nil
 }
 
-func (j *Journal) adopt(prop *proposal) {
+// adopt goes on from a proposal that is on the remote. mark is where the mark is: one behind where the remote moves refs
+// one by one and the second did not follow.
+func (j *Journal) adopt(prop *proposal, mark gitstore.Hash) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.snap, j.state, j.mark = prop.snap, prop.state, prop.snap.Commit()
+	j.snap, j.state = prop.snap, prop.state
+	j.setMark(mark)
+}
+
+// setMark notes where the two refs are. The lock is held.
+func (j *Journal) setMark(mark gitstore.Hash) {
+	j.mark = mark
 	tips := maps.Clone(j.refs.Tips)
 	if tips == nil {
 		tips = map[string]gitstore.Hash{}
 	}
-	tips[j.opt.Config.Ref()], tips[j.opt.Config.MarkRef()] = j.mark, j.mark
+	tips[j.opt.Config.Ref()], tips[j.opt.Config.MarkRef()] = j.snap.Commit(), mark
 	j.refs.Tips = tips
+}
+
+// catchUp brings a mark that is one behind to the tip before anything is built on it: were the next commit to land
+// without its mark too, the ledger would look rewound.
+func (j *Journal) catchUp(ctx context.Context) (gitstore.Result, error) {
+	j.mu.Lock()
+	snap, mark := j.snap, j.mark
+	j.mu.Unlock()
+	ref := j.opt.Config.MarkRef()
+	res := j.opt.Remote.Push(ctx, gitstore.Push{Updates: []gitstore.Update{{Ref: ref, Old: mark, New: snap}}})
+	switch res.Outcome {
+	case gitstore.Landed:
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.setMark(snap.Commit())
+		return res, nil
+	case gitstore.Rejected, gitstore.AuthError:
+		return res, &PushError{Outcome: res.Outcome, Branch: j.opt.Config.Branch + "-mark", Message: res.Message, Err: res.Err}
+	case gitstore.LostRace, gitstore.Moved, gitstore.Unknown, gitstore.NotSent:
+	}
+	refs, err := j.opt.Remote.Refs(ctx)
+	if err != nil {
+		return res, nil // not reachable now: it is tried again
+	}
+	return res, j.resync(ctx, refs)
 }
 
 // propose lets every request decide in turn, each on the state that the ones before it leave, and builds the commit.

@@ -25,8 +25,10 @@ func Create(ctx context.Context, opt Options, signer string, first func(*Tx) err
 	}
 	s := ledger.New()
 	st := j.Stamp()
-	e, err := s.Bind(st, ledger.Binding{Ledger: opt.Config.ID, HomeURL: opt.Home.URL, RepoID: opt.Home.RepoID,
-		ContentBranch: opt.Home.ContentBranch, Signer: signer}, opt.Actor, ledger.WhyInit)
+	e, err := s.Bind(st, ledger.Binding{
+		Ledger: opt.Config.ID, HomeURL: opt.Home.URL, RepoID: opt.Home.RepoID,
+		ContentBranch: opt.Home.ContentBranch, Signer: signer,
+	}, opt.Actor, ledger.WhyInit)
 	if err != nil {
 		return err
 	}

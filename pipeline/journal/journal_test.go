@@ -67,10 +67,12 @@ func check(t *testing.T, err error) {
 }
 
 func (g *rig) options(run string) journal.Options {
-	return journal.Options{Remote: g.git.Remote(memgit.RemoteOptions{Name: run, Now: time.Now}),
+	return journal.Options{
+		Remote: g.git.Remote(memgit.RemoteOptions{Name: run, Now: time.Now}),
 		Config: pipeline.LedgerConfig{Branch: "broadside-ledger", ID: id, Signer: g.key.Line}, Home: journal.Home{URL: "mem://server", ContentBranch: "main"},
 		Clock: bubble{}, Sleep: sleep, Rand: rand.Reader, Run: run, Actor: "test",
-		Signer: func(context.Context) (ssh.Signer, error) { return g.key.Signer, nil }}
+		Signer: func(context.Context) (ssh.Signer, error) { return g.key.Signer, nil },
+	}
 }
 
 func (g *rig) open(run string) *journal.Journal {
@@ -85,7 +87,8 @@ func schedule(post string) journal.Decide {
 	return func(tx *journal.Tx) error {
 		return tx.Add(tx.State.Schedule(tx.Stamp, ledger.ScheduleInput{
 			ID: pipeline.DeliveryID{Post: post, Target: "sandbox:sandbox.test:a1"}, Dest: "alpha", Due: tx.Now.Add(time.Hour), By: tx.Now.Add(2 * time.Hour),
-			Path: "posts/" + post + ".md", Blob: strings.Repeat("a", 40), Config: strings.Repeat("b", 64), Source: strings.Repeat("c", 64)}))
+			Path: "posts/" + post + ".md", Blob: strings.Repeat("a", 40), Config: strings.Repeat("b", 64), Source: strings.Repeat("c", 64),
+		}))
 	}
 }
 
@@ -279,8 +282,10 @@ func TestUnreachableRemoteIsGivenUpInTime(t *testing.T) {
 
 func TestURLsOfOneRemoteAreEqual(t *testing.T) {
 	t.Parallel()
-	for _, u := range []string{"https://forge.test/me/repo", "https://forge.test/me/repo.git", "https://token@forge.test/me/repo.git/", "git@forge.test:me/repo.git",
-		"ssh://git@forge.test:22/me/repo", "https://FORGE.test:443/me/repo"} {
+	for _, u := range []string{
+		"https://forge.test/me/repo", "https://forge.test/me/repo.git", "https://token@forge.test/me/repo.git/", "git@forge.test:me/repo.git",
+		"ssh://git@forge.test:22/me/repo", "https://FORGE.test:443/me/repo",
+	} {
 		if got := journal.NormalizeURL(u); got != "forge.test/me/repo" {
 			t.Errorf("%s becomes %s", u, got)
 		}

@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
@@ -86,11 +87,12 @@ func refuseNoLedger(opt Options, refs gitstore.Refs) error {
 }
 
 func refuseBroken(opt Options, err error) error {
-	r := &Refusal{Code: "ledger_broken", Err: err,
+	r := &Refusal{
+		Code: "ledger_broken", Err: err,
 		Message: fmt.Sprintf("the ledger on %s cannot be read: %v", opt.Config.Branch, err),
-		Hint:    "`broadside ledger verify` lists every fault; nothing is published until it is mended"}
-	var unknown *ledger.UnknownKindError
-	if errors.As(err, &unknown) {
+		Hint:    "`broadside ledger verify` lists every fault; nothing is published until it is mended",
+	}
+	if _, ok := errors.AsType[*ledger.UnknownKindError](err); ok {
 		r.Code = "ledger_newer"
 		r.Hint = "a newer broadside has written to this ledger: update this one"
 	}
@@ -111,23 +113,31 @@ func check(opt Options, snap gitstore.Snapshot, mark gitstore.Hash, state *ledge
 // checkSigner holds that the ledger's signer made the tip. state may be nil, where it could not be read.
 func checkSigner(opt Options, snap gitstore.Snapshot, state *ledger.State) error {
 	if opt.Config.Signer == "" {
-		return &Refusal{Code: "ledger_unsigned", Message: "broadside.yaml names no ledger signer",
-			Hint: "`broadside init` writes ledger.signer; restore the line from the history of broadside.yaml"}
+		return &Refusal{
+			Code: "ledger_unsigned", Message: "broadside.yaml names no ledger signer",
+			Hint: "`broadside init` writes ledger.signer; restore the line from the history of broadside.yaml",
+		}
 	}
 	key, err := parseSigner(opt.Config.Signer)
 	if err != nil {
-		return &Refusal{Code: "ledger_unsigned", Err: err, Message: fmt.Sprintf("ledger.signer in broadside.yaml is not a public key: %v", err),
-			Hint: "it is one line as in authorized_keys: ssh-ed25519 AAAA..."}
+		return &Refusal{
+			Code: "ledger_unsigned", Err: err, Message: fmt.Sprintf("ledger.signer in broadside.yaml is not a public key: %v", err),
+			Hint: "it is one line as in authorized_keys: ssh-ed25519 AAAA...",
+		}
 	}
 	if state != nil && state.Binding.Signer != "" && !sameKey(state.Binding.Signer, key) {
-		return &Refusal{Code: "ledger_unsigned",
+		return &Refusal{
+			Code:    "ledger_unsigned",
 			Message: "broadside.yaml names another ledger signer than the ledger itself",
-			Hint:    "restore ledger.signer in broadside.yaml from its history"}
+			Hint:    "restore ledger.signer in broadside.yaml from its history",
+		}
 	}
 	if _, err := gitstore.VerifySSH(snap.Raw(), []ssh.PublicKey{key}); err != nil {
-		return &Refusal{Code: "ledger_unsigned", Err: err,
+		return &Refusal{
+			Code: "ledger_unsigned", Err: err,
 			Message: fmt.Sprintf("commit %.12s at the tip of %s is not signed by the ledger's signer (%v)", snap.Commit(), opt.Config.Branch, err),
-			Hint:    "somebody without the key has written to the ledger; look at that commit, then `broadside ledger restore`"}
+			Hint:    "somebody without the key has written to the ledger; look at that commit, then `broadside ledger restore`",
+		}
 	}
 	return nil
 }
@@ -136,26 +146,28 @@ func checkMark(opt Options, snap gitstore.Snapshot, mark gitstore.Hash) error {
 	if mark == snap.Commit() {
 		return nil
 	}
-	for _, p := range snap.Parents() {
-		if mark == p {
-			return nil
-		}
+	if slices.Contains(snap.Parents(), mark) {
+		return nil
 	}
 	what := fmt.Sprintf("%s-mark is at %.12s, the ledger at %.12s", opt.Config.Branch, mark, snap.Commit())
 	if mark == "" {
 		what = fmt.Sprintf("%s-mark is missing", opt.Config.Branch)
 	}
-	return &Refusal{Code: "ledger_rewound",
+	return &Refusal{
+		Code:    "ledger_rewound",
 		Message: what + ": the ledger has been rewound or tampered with",
-		Hint:    "`broadside ledger restore` shows both and appends what is missing; nothing is published until then"}
+		Hint:    "`broadside ledger restore` shows both and appends what is missing; nothing is published until then",
+	}
 }
 
 func checkHome(opt Options, state *ledger.State) error {
 	b := state.Binding
 	if opt.Config.ID != "" && b.Ledger != opt.Config.ID {
-		return &Refusal{Code: "ledger_elsewhere",
+		return &Refusal{
+			Code:    "ledger_elsewhere",
 			Message: fmt.Sprintf("the ledger on %s is %s, broadside.yaml names %s", opt.Config.Branch, b.Ledger, opt.Config.ID),
-			Hint:    "restore ledger.id in broadside.yaml, or the branch that belongs to it"}
+			Hint:    "restore ledger.id in broadside.yaml, or the branch that belongs to it",
+		}
 	}
 	if opt.Home.URL == "" || opt.AnyHome {
 		return nil
@@ -175,9 +187,11 @@ func checkHome(opt Options, state *ledger.State) error {
 	if why == "" {
 		return nil
 	}
-	return &Refusal{Code: "ledger_elsewhere",
+	return &Refusal{
+		Code:    "ledger_elsewhere",
 		Message: "this ledger is not for here: " + why,
-		Hint:    "in a fork or mirror nothing is to be done: its home publishes; if the repository has moved: `broadside ledger move`"}
+		Hint:    "in a fork or mirror nothing is to be done: its home publishes; if the repository has moved: `broadside ledger move`",
+	}
 }
 
 // NormalizeURL brings the spellings of one remote to the same text: scheme, user, port and a final .git do not count.

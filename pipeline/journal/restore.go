@@ -240,8 +240,10 @@ func (r *Restoration) events(j *Journal) ([]ledger.Event, error) {
 		if err != nil {
 			return err
 		}
-		return tx.Add(tx.State.Hold(tx.Stamp, ledger.HoldInput{Hold: id, Scope: ledger.ScopeAll, Reason: ReasonRestored,
-			Detail: "from a copy that may be old: compare `broadside status` with the networks first"}))
+		return tx.Add(tx.State.Hold(tx.Stamp, ledger.HoldInput{
+			Hold: id, Scope: ledger.ScopeAll, Reason: ReasonRestored,
+			Detail: "from a copy that may be old: compare `broadside status` with the networks first",
+		}))
 	})
 }
 

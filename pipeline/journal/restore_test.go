@@ -37,8 +37,10 @@ func (g *rig) copyOf() *memgit.Server {
 	snap := g.git.Snapshot(ref)
 	es, err := snap.Entries("")
 	check(g.t, err)
-	c := gitstore.Commit{Message: "clone", Name: "a", Email: "a@localhost", When: time.Now(),
-		Sign: func(p []byte) (string, error) { return gitstore.SignSSH(g.key.Signer, p) }}
+	c := gitstore.Commit{
+		Message: "clone", Name: "a", Email: "a@localhost", When: time.Now(),
+		Sign: func(p []byte) (string, error) { return gitstore.SignSSH(g.key.Signer, p) },
+	}
 	for _, e := range es {
 		data, err := snap.Read(e.Blob)
 		check(g.t, err)
@@ -50,8 +52,10 @@ func (g *rig) copyOf() *memgit.Server {
 }
 
 func source(s *memgit.Server, chosen bool) journal.Source {
-	return journal.Source{Name: "a clone", Remote: s.Remote(memgit.RemoteOptions{Name: "clone", Now: time.Now}),
-		Refs: []string{"refs/remotes/origin/broadside-ledger"}, Chosen: chosen}
+	return journal.Source{
+		Name: "a clone", Remote: s.Remote(memgit.RemoteOptions{Name: "clone", Now: time.Now}),
+		Refs: []string{"refs/remotes/origin/broadside-ledger"}, Chosen: chosen,
+	}
 }
 
 func TestRestoreMendsEveryDamageWithoutForce(t *testing.T) {

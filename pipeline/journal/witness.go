@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
@@ -141,10 +142,8 @@ func (w *Witness) contains(ctx context.Context, o *Witness) (bool, error) {
 
 // descends tells whether o's commit is proven to be in w's own git history: a ref at o moves to w without force.
 func (w *Witness) descends(ctx context.Context, o *Witness) (bool, error) {
-	for _, p := range w.snap.Parents() {
-		if p == o.Commit {
-			return true, nil
-		}
+	if slices.Contains(w.snap.Parents(), o.Commit) {
+		return true, nil
 	}
 	if !o.Good() || o.last.Path == "" {
 		return false, nil

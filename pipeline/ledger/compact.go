@@ -48,7 +48,7 @@ func Compact(s *State, files Files, now time.Time) ([]FileChange, error) {
 		head.Files = slices.Clone(open.header.Files)
 	}
 	for _, p := range slices.Sorted(maps.Keys(rewrite)) {
-		data := s.monthData(append(rewrite[p], keep[p]...))
+		data := s.monthData(slices.Concat(rewrite[p], keep[p]))
 		sum := sha256.Sum256(data)
 		f := fileDigest{Path: p, Number: s.Number, Digest: hex.EncodeToString(sum[:])}
 		i, found := slices.BinarySearchFunc(head.Files, p, func(f fileDigest, p string) int { return cmp.Compare(f.Path, p) })

@@ -126,8 +126,7 @@ func fit(m providers.Media, data []byte, l providers.Limits, mode string) (out [
 }
 
 func asProblem(err error) *Problem {
-	var p *Problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
 	return failed("media_broken", "", "%v", err)

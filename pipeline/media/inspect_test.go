@@ -116,8 +116,10 @@ func TestLFSPointerReadsOnlyPointers(t *testing.T) {
 	if !ok || size != 12345 || !strings.HasPrefix(oid, "4d7a2146") {
 		t.Errorf("%s, %d, %v", oid, size, ok)
 	}
-	for _, bad := range []string{"", "version https://git-lfs.github.com/spec/v1\n", strings.Replace(pointer, "12345", "-1", 1),
-		strings.Replace(pointer, "12345", "x", 1), pointer + strings.Repeat("x", 1024), " " + pointer} {
+	for _, bad := range []string{
+		"", "version https://git-lfs.github.com/spec/v1\n", strings.Replace(pointer, "12345", "-1", 1),
+		strings.Replace(pointer, "12345", "x", 1), pointer + strings.Repeat("x", 1024), " " + pointer,
+	} {
 		if _, _, ok := media.LFSPointer([]byte(bad)); ok {
 			t.Errorf("%q passes", bad)
 		}
@@ -285,8 +287,7 @@ func FuzzInspect(f *testing.F) {
 		m.Open = func() ([]byte, error) { return data, nil }
 		out, _, err := media.Fit(m, smallLimits, "auto")
 		if err != nil {
-			var p *media.Problem
-			if !errors.As(err, &p) {
+			if _, ok := errors.AsType[*media.Problem](err); !ok {
 				t.Fatalf("an error of no kind: %v", err)
 			}
 			return

@@ -107,6 +107,8 @@ func (l *Loader) file(name string) *file {
 
 // Diagnostic places a problem in a post.
 func Diagnostic(p *Problem, post *pipeline.Post, pos pipeline.Pos) pipeline.Diagnostic {
-	return pipeline.Diagnostic{Code: p.Code, Severity: p.Severity, File: post.Path, Line: pos.Line, Column: pos.Column,
-		Message: p.Message, Hint: p.Hint, Post: post.ID}
+	return pipeline.Diagnostic{
+		Code: p.Code, Severity: p.Severity, File: post.Path, Line: pos.Line, Column: pos.Column,
+		Message: p.Message, Hint: p.Hint, Post: post.ID,
+	}
 }

@@ -90,9 +90,11 @@ func Posts(v *compose.View, only string) []Post {
 }
 
 func destination(it *compose.Item, ds []pipeline.Diagnostic) Destination {
-	d := Destination{Name: it.Destination.Name, Provider: it.Destination.Provider, Account: it.Destination.Account, Target: it.ID.Target,
+	d := Destination{
+		Name: it.Destination.Name, Provider: it.Destination.Provider, Account: it.Destination.Account, Target: it.ID.Target,
 		Skip: it.Skip, Invalid: it.Errors && !it.Skip, Source: it.Rendition.Source, Rendition: it.Rendition.Hash, Parts: []Part{},
-		Diagnostics: []pipeline.Diagnostic{}}
+		Diagnostics: []pipeline.Diagnostic{},
+	}
 	for _, x := range ds {
 		if x.Destination == it.Destination.Name {
 			d.Diagnostics = append(d.Diagnostics, x)
@@ -109,8 +111,10 @@ func destination(it *compose.Item, ds []pipeline.Diagnostic) Destination {
 	for _, p := range enc.Parts {
 		part := Part{Text: p.Text, Lengths: p.Lengths, Settings: p.Extra, Mentions: p.Resolve}
 		for _, m := range p.Media {
-			part.Media = append(part.Media, Media{Path: m.Path, MIME: m.MIME, Bytes: m.Bytes, Width: m.Width, Height: m.Height, Alt: m.Alt,
-				Changed: m.Source != "" && m.Source != m.SHA256})
+			part.Media = append(part.Media, Media{
+				Path: m.Path, MIME: m.MIME, Bytes: m.Bytes, Width: m.Width, Height: m.Height, Alt: m.Alt,
+				Changed: m.Source != "" && m.Source != m.SHA256,
+			})
 		}
 		d.Parts = append(d.Parts, part)
 	}

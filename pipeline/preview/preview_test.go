@@ -121,9 +121,13 @@ func TestPreviewCannotActOnATerminal(t *testing.T) {
 	t.Parallel()
 	const bad = "::warning::pwned \x1b[2J\u202E\u200B\r\n::error::x"
 	ds := []pipeline.Diagnostic{{Code: "c", Severity: pipeline.Warning, Line: 3, Message: bad, Hint: bad}}
-	posts := []preview.Post{{ID: bad, Path: bad, Diagnostics: ds, Destinations: []preview.Destination{{Name: bad, Provider: bad, Account: bad, Diagnostics: ds,
-		Parts: []preview.Part{{Text: bad, Media: []preview.Media{{Path: bad, MIME: bad, Alt: bad}}, Settings: []providers.Shown{{Name: bad, Value: bad}},
-			Mentions: []string{bad}}}}}}}
+	posts := []preview.Post{{ID: bad, Path: bad, Diagnostics: ds, Destinations: []preview.Destination{{
+		Name: bad, Provider: bad, Account: bad, Diagnostics: ds,
+		Parts: []preview.Part{{
+			Text: bad, Media: []preview.Media{{Path: bad, MIME: bad, Alt: bad}}, Settings: []providers.Shown{{Name: bad, Value: bad}},
+			Mentions: []string{bad},
+		}},
+	}}}}
 	got := text(posts, report.Style{})
 	for _, bad := range []string{"\x1b", "\u202E", "\u200B"} {
 		if strings.Contains(got, bad) {

@@ -145,8 +145,10 @@ func (r *run) credential(ctx context.Context, d *pipeline.Destination) (*provide
 	add := "`broadside auth add " + d.Name + "` makes one; commit it"
 	data, err := r.content().Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &accountError{Code: "no_credential", Dest: d.Name, Hint: add,
-			Err: fmt.Errorf("destination %s has no credential: %s is not on the content branch", d.Name, path)}
+		return nil, &accountError{
+			Code: "no_credential", Dest: d.Name, Hint: add,
+			Err: fmt.Errorf("destination %s has no credential: %s is not on the content branch", d.Name, path),
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -177,6 +179,9 @@ func (r *run) credential(ctx context.Context, d *pipeline.Destination) (*provide
 // refreshLease bounds how long a refresh keeps others from refreshing the same login.
 const refreshLease = 2 * time.Minute
 
+// refreshCut is how long before the end of that lease the request is cut off.
+const refreshCut = 30 * time.Second
+
 // errSuperseded tells that the ledger holds a newer credential of the same login.
 var errSuperseded = errors.New("the credential was refreshed meanwhile")
 
@@ -201,7 +206,9 @@ func (r *run) refresh(ctx context.Context, a *account) error {
 		return err
 	}
 	login, seq := a.cred.Login, a.cred.Seq+1
+	var begun *lease
 	err = r.j.Append(ctx, nil, func(tx *journal.Tx) error {
+		begun = &lease{clock: r.clock, fence: Fence{CutBefore: refreshCut}, until: tx.Now.Add(refreshLease), mono: r.clock.Mono() + refreshLease}
 		if tx.State.Credentials[login].Seq >= seq {
 			return errSuperseded
 		}
@@ -217,7 +224,10 @@ func (r *run) refresh(ctx context.Context, a *account) error {
 		return err
 	}
 	r.progress("preparing", "", a.dest.Name, "refreshing the credential")
-	next, err := a.able.Refresh.Refresh(ctx, a.cred)
+	// A token that is good for one use must not be used by a run that was held up until another has taken over.
+	rctx, cancel := begun.context(withLease(ctx, begun))
+	defer cancel()
+	next, err := a.able.Refresh.Refresh(rctx, a.cred)
 	if err != nil {
 		// The lease is given back; if that cannot be pushed it ends by itself.
 		_ = r.j.Append(context.WithoutCancel(ctx), nil, func(tx *journal.Tx) error { return tx.Add(tx.State.GiveUpRefresh(tx.Stamp, login)) })
@@ -246,8 +256,10 @@ func (r *run) takeOver(ctx context.Context, a *account) error {
 		return err
 	}
 	if newer.Seq <= a.cred.Seq || newer.Login != a.cred.Login {
-		return &accountError{Code: "credential_behind", Dest: a.dest.Name, Hint: "`broadside auth add " + a.dest.Name + "` makes a new one; commit it",
-			Err: fmt.Errorf("destination %s: the ledger tells of a newer credential than it holds", a.dest.Name)}
+		return &accountError{
+			Code: "credential_behind", Dest: a.dest.Name, Hint: "`broadside auth add " + a.dest.Name + "` makes a new one; commit it",
+			Err: fmt.Errorf("destination %s: the ledger tells of a newer credential than it holds", a.dest.Name),
+		}
 	}
 	r.opt.Mask(vault.SecretStrings(*newer)...)
 	if err := r.use(a, *newer); err != nil {
@@ -278,8 +290,10 @@ func (r *run) verify(ctx context.Context, a *account) error {
 		}
 		_, _, id, _ := a.dest.Target.Split()
 		if acct.ID != "" && acct.ID != id {
-			return &providers.Error{Kind: providers.Forbidden, Reach: providers.Answered, Op: a.info.Name + ": check",
-				Message: fmt.Sprintf("the credential of %s belongs to account %s, the target is %s: nothing is sent", a.dest.Name, acct.ID, a.dest.Target)}
+			return &providers.Error{
+				Kind: providers.Forbidden, Reach: providers.Answered, Op: a.info.Name + ": check",
+				Message: fmt.Sprintf("the credential of %s belongs to account %s, the target is %s: nothing is sent", a.dest.Name, acct.ID, a.dest.Target),
+			}
 		}
 		if acct.Limits != nil {
 			a.limits = acct.Limits

@@ -63,7 +63,6 @@ type bigRepo struct {
 	url, dir, bare string
 	keys           vault.Keys
 	key            vault.SigningKey
-	cfg            *pipeline.Config
 	n              int
 }
 
@@ -118,9 +117,11 @@ func (w *bigRepo) remote(b *testing.B) gitstore.Remote {
 // settle writes a ledger in which every post is published.
 func (w *bigRepo) settle(b *testing.B, files map[string][]byte, at time.Time) {
 	b.Helper()
-	jo := journal.Options{Remote: w.remote(b), Config: pipeline.LedgerConfig{Branch: "broadside-ledger", ID: ledgerID, Signer: w.key.Line},
+	jo := journal.Options{
+		Remote: w.remote(b), Config: pipeline.LedgerConfig{Branch: "broadside-ledger", ID: ledgerID, Signer: w.key.Line},
 		Home: journal.Home{URL: w.url, ContentBranch: "main"}, Clock: &fixed{at: at.Add(-time.Minute)}, Sleep: sleep, Rand: rand.Reader, Run: "setup", Actor: "setup",
-		Signer: func(context.Context) (ssh.Signer, error) { return w.key.Signer, nil }}
+		Signer: func(context.Context) (ssh.Signer, error) { return w.key.Signer, nil },
+	}
 	must(b, journal.Create(b.Context(), jo, w.key.Line, nil))
 	j, err := journal.Open(b.Context(), jo)
 	must(b, err)
@@ -132,12 +133,16 @@ func (w *bigRepo) settle(b *testing.B, files map[string][]byte, at time.Time) {
 			id := pipeline.DeliveryID{Post: fmt.Sprintf("p%d", i), Target: "sandbox:sandbox.test:a1"}
 			attempt := fmt.Sprintf("%016x", i)
 			src := sha256Hex(fmt.Append(nil, i))
-			if err := tx.Add(tx.State.Schedule(tx.Stamp, ledger.ScheduleInput{ID: id, Dest: "alpha", Due: at, By: at.Add(24 * time.Hour), Path: postPath(i),
-				Blob: string(publish.BlobID(files[postPath(i)], 40)), Config: hash, Source: src})); err != nil {
+			if err := tx.Add(tx.State.Schedule(tx.Stamp, ledger.ScheduleInput{
+				ID: id, Dest: "alpha", Due: at, By: at.Add(24 * time.Hour), Path: postPath(i),
+				Blob: string(publish.BlobID(files[postPath(i)], 40)), Config: hash, Source: src,
+			})); err != nil {
 				return err
 			}
-			if err := tx.Add(tx.State.Claim(tx.Stamp, ledger.ClaimInput{ID: id, Attempt: attempt, LeaseUntil: tx.Now.Add(time.Minute), Content: strings.Repeat("a", 40), Source: src,
-				Rendition: src, Parts: []ledger.ClaimPart{{Key: src, Payload: []byte(`{"text":"Post."}`)}}, Login: "login"})); err != nil {
+			if err := tx.Add(tx.State.Claim(tx.Stamp, ledger.ClaimInput{
+				ID: id, Attempt: attempt, LeaseUntil: tx.Now.Add(time.Minute), Content: strings.Repeat("a", 40), Source: src,
+				Rendition: src, Parts: []ledger.ClaimPart{{Key: src, Payload: []byte(`{"text":"Post."}`)}}, Login: "login",
+			})); err != nil {
 				return err
 			}
 			if err := tx.Add(tx.State.RecordReceipt(tx.Stamp, ledger.ReceiptInput{ID: id, Attempt: attempt, Network: fmt.Sprint(i), URL: network + fmt.Sprint("/p/", i), SentAt: tx.Now, ByWhom: ledger.ByResponse})); err != nil {

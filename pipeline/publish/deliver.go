@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/broadside-pub/broadside/pipeline"
-	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/pipeline/compose"
 	"github.com/broadside-pub/broadside/pipeline/journal"
 	"github.com/broadside-pub/broadside/pipeline/ledger"
 	"github.com/broadside-pub/broadside/providers"
+	"github.com/broadside-pub/broadside/providers/canon"
 )
 
 // claim is a delivery that this run may publish.
@@ -97,18 +97,25 @@ func (r *run) claim(ctx context.Context, a *account, it *compose.Item, p prepare
 	if err != nil {
 		return nil, err
 	}
-	exact := false
+	exact, unknown := false, false
 	var window time.Duration
 	if a.able.Key != nil {
 		rule, ok, err := a.able.Key.KeyRule(ctx)
-		exact, window = err == nil && ok && rule.Exact, rule.Window
+		exact, window, unknown = err == nil && ok && rule.Exact, rule.Window, err != nil
 	}
 	var c *claim
+	gaveUp := judged{verdict: doubt, reason: pipeline.ReasonAmbiguous, detail: "an earlier attempt may be out, and the network no longer recognises a repetition"}
 	err = r.j.Append(ctx, r.expect(), func(tx *journal.Tx) error {
 		c = nil
 		d := tx.State.Deliveries[it.ID]
 		if err := r.claimable(tx.State, d, it, a, tx.Now); err != nil {
 			return err
+		}
+		if d.Doubt && unknown {
+			return errSkip // whether a repetition is harmless must be known
+		}
+		if _, sent, ok := d.Reusable(it.Rendition.Hash); d.Doubt && (!exact || !ok || window > 0 && !tx.Now.Before(sent.Add(window))) {
+			return tx.Add(tx.State.MarkUncertain(tx.Stamp, it.ID, gaveUp.reason, gaveUp.detail, ledger.ByRun))
 		}
 		mono := r.clock.Mono()
 		now := tx.Now
@@ -145,13 +152,15 @@ func (r *run) claim(ctx context.Context, a *account, it *compose.Item, p prepare
 			Rendition: it.Rendition.Hash, Parts: c.parts, Purpose: ledger.PurposePublish, Login: a.cred.Login, Sent: c.sent,
 		}))
 	})
-	var illegal *ledger.IllegalError
-	if errors.As(err, &illegal) {
+	if illegal, ok := errors.AsType[*ledger.IllegalError](err); ok {
 		r.opt.Log.Debug("not claimed", "post", it.ID.Post, "dest", it.Destination.Name, "why", illegal.Why)
 		return nil, errSkip
 	}
 	if err != nil {
 		return nil, err
+	}
+	if c == nil {
+		r.outcome(it, pipeline.Uncertain, gaveUp)
 	}
 	return c, nil
 }
@@ -168,6 +177,9 @@ func (r *run) claimable(s *ledger.State, d *ledger.Delivery, it *compose.Item, a
 	}
 	if _, why := dueNow(s, d, it, now); why != "" {
 		return errSkip
+	}
+	if w, err := window(r.view.Config, it, d.FirstSeen); len(d.Receipts) == 0 && (err != nil || !w.Due.Equal(d.Due) || !w.By.Equal(d.By)) {
+		return errSkip // its times were changed while its outcome was not known: the next look takes them over
 	}
 	if last := d.Last(); len(d.Receipts) > 0 && last != nil && last.Source != it.Rendition.Source {
 		return errSkip // the plan ends it as partial

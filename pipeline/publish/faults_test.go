@@ -42,8 +42,10 @@ func (g *rig) wantState(post, dest string, want pipeline.State) {
 // TestAmbiguousAnswerNeverDoubles holds the main promise on every kind of network: whatever becomes of the answer, the
 // post is there once, or it is uncertain and told.
 func TestAmbiguousAnswerNeverDoubles(t *testing.T) {
-	faults := []server.Fault{server.DropAfter, server.CutAnswer, server.Malformed, server.Empty, server.ErrorAfter, server.TimeoutAfter,
-		server.DropBefore, server.TimeoutBefore, server.ServerError}
+	faults := []server.Fault{
+		server.DropAfter, server.CutAnswer, server.Malformed, server.Empty, server.ErrorAfter, server.TimeoutAfter,
+		server.DropBefore, server.TimeoutBefore, server.ServerError,
+	}
 	kinds := map[string][]string{"both": nil, "finder": {"key"}, "key": {"find"}, "neither": {"find", "key"}}
 	for kind, off := range kinds {
 		for _, fault := range faults {

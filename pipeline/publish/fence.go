@@ -24,8 +24,10 @@ type Fence struct {
 
 // DefaultFence is the fence of every released binary.
 func DefaultFence() Fence {
-	return Fence{Lease: 10 * time.Minute, Renew: 5 * time.Minute, CutBefore: 2 * time.Minute,
-		StaleAfter: 5 * time.Minute, MaxSkew: 2 * time.Minute}
+	return Fence{
+		Lease: 10 * time.Minute, Renew: 5 * time.Minute, CutBefore: 2 * time.Minute,
+		StaleAfter: 5 * time.Minute, MaxSkew: 2 * time.Minute,
+	}
 }
 
 // Scaled divides every constant but MaxSkew, and the longest request, for tests of the real binary that cannot wait.

@@ -39,6 +39,10 @@ func (r *run) finish(ctx context.Context) error {
 	if r.result.Idle && slices.Equal(told, s.Tip.Told) && (!again || len(told) == 0) {
 		return nil
 	}
+	if r.opt.Tell != nil {
+		// Said before it is noted as told: a run that ends in between is to say it twice rather than never.
+		r.opt.Tell(r.result.Troubles)
+	}
 	if err := r.writeTip(ctx, s, told, again); err != nil || r.view == nil || r.ending.Load() {
 		return err
 	}
@@ -54,13 +58,15 @@ func (r *run) writeTip(ctx context.Context, s *ledger.State, told []string, agai
 	}
 	now := r.clock.Wall()
 	same := s.Tip.Finished && s.Tip.Content == content && s.Tip.Config == config && s.Tip.Next.Equal(s.NextWake(now)) &&
-		slices.Equal(s.Tip.Told, told) && now.Sub(s.Tip.At) < Heartbeat && !(again && len(told) > 0)
+		slices.Equal(s.Tip.Told, told) && now.Sub(s.Tip.At) < Heartbeat && (!again || len(told) <= 0)
 	if same {
 		return nil
 	}
 	err := r.record(ctx, func(tx *journal.Tx) error {
-		in := ledger.TipInput{Content: content, Config: config, Next: tx.State.NextWake(tx.Now), Finished: !r.ending.Load(), Told: told,
-			Waiting: waiting(tx.State, tx.Now)}
+		in := ledger.TipInput{
+			Content: content, Config: config, Next: tx.State.NextWake(tx.Now), Finished: !r.ending.Load(), Told: told,
+			Waiting: waiting(tx.State, tx.Now),
+		}
 		if in.Told == nil {
 			in.Told = []string{}
 		}
@@ -96,8 +102,10 @@ func (r *run) troubles(s *ledger.State, now time.Time) []Trouble {
 		if !r.wantedSoon(e.Dest) {
 			continue
 		}
-		out = append(out, Trouble{Fingerprint: "account:" + e.Dest + ":" + e.Code, Destination: e.Dest, Code: e.Code, Message: e.Error(),
-			Hint: e.Hint, Person: true})
+		out = append(out, Trouble{
+			Fingerprint: "account:" + e.Dest + ":" + e.Code, Destination: e.Dest, Code: e.Code, Message: e.Error(),
+			Hint: e.Hint, Person: true,
+		})
 	}
 	if r.view == nil {
 		return out
@@ -108,8 +116,10 @@ func (r *run) troubles(s *ledger.State, now time.Time) []Trouble {
 			continue
 		}
 		r.result.Diagnostics = append(r.result.Diagnostics, d)
-		out = append(out, Trouble{Fingerprint: "invalid:" + sha256Hex([]byte(d.File + "\x00" + d.Code + "\x00" + d.Destination + "\x00" + d.Message))[:16],
-			Post: d.Post, Destination: d.Destination, Code: d.Code, Message: d.String(), Hint: d.Hint, Invalid: true})
+		out = append(out, Trouble{
+			Fingerprint: "invalid:" + sha256Hex([]byte(d.File + "\x00" + d.Code + "\x00" + d.Destination + "\x00" + d.Message))[:16],
+			Post:        d.Post, Destination: d.Destination, Code: d.Code, Message: d.String(), Hint: d.Hint, Invalid: true,
+		})
 	}
 	return out
 }

@@ -23,8 +23,7 @@ func (r *run) lanes(ctx context.Context) (moved bool, err error) {
 			continue
 		}
 		a, err := r.open(ctx, d)
-		var acct *accountError
-		if errors.As(err, &acct) {
+		if acct, ok := errors.AsType[*accountError](err); ok {
 			r.blockAccount(acct)
 			continue
 		}

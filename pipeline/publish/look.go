@@ -69,8 +69,10 @@ func (r *run) build(ctx context.Context, t *tree) error {
 			return err
 		}
 	}
-	view, err := compose.Build(ctx, compose.Input{Files: t, Config: cfg, Providers: r.opt.Providers, ConfigDiagnostics: diags,
-		Settled: func(f content.File) (string, bool) { id, ok := t.settled[f.Path]; return id, ok }})
+	view, err := compose.Build(ctx, compose.Input{
+		Files: t, Config: cfg, Providers: r.opt.Providers, ConfigDiagnostics: diags,
+		Settled: func(f content.File) (string, bool) { id, ok := t.settled[f.Path]; return id, ok },
+	})
 	if err != nil {
 		return err
 	}

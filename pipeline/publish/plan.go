@@ -61,9 +61,11 @@ type housekeeper struct {
 }
 
 func newHousekeeper(v *compose.View, f Facts, tx *journal.Tx) housekeeper {
-	h := housekeeper{v: v, f: f, tx: tx, wanted: map[pipeline.DeliveryID]bool{}, byID: map[string]*pipeline.Post{},
+	h := housekeeper{
+		v: v, f: f, tx: tx, wanted: map[pipeline.DeliveryID]bool{}, byID: map[string]*pipeline.Post{},
 		byPath: map[string]*pipeline.Post{}, open: map[*pipeline.Post]bool{}, known: map[string]bool{},
-		settled: map[string]bool{}}
+		settled: map[string]bool{},
+	}
 	for _, f := range v.Tree.Settled {
 		h.settled[f.Path] = true
 	}
@@ -98,7 +100,7 @@ func (h housekeeper) item(it *compose.Item) error {
 	if d != nil {
 		seen = d.FirstSeen
 	}
-	w, err := it.Window(h.v.Config, seen)
+	w, err := window(h.v.Config, it, seen)
 	if err != nil {
 		return nil // the content has a diagnostic for it
 	}
@@ -123,11 +125,28 @@ func (h housekeeper) item(it *compose.Item) error {
 	if err != nil {
 		return err
 	}
-	if moved && !it.Now() && h.tx.Now.Sub(w.Due) > LateAfter && !h.f.InTime(it) {
+	// What has failed and does not open again by this change has nothing to be late for.
+	open := h.tx.State.Deliveries[it.ID].State != pipeline.Failed
+	if moved && open && !it.Now() && h.tx.Now.Sub(w.Due) > LateAfter && !h.f.InTime(it) {
 		return h.tx.Add(h.tx.State.Fail(h.tx.Stamp, it.ID, pipeline.ReasonLate,
 			"first seen "+h.tx.Now.Sub(w.Due).Round(time.Minute).String()+" after its time; give it a new publish_at", ledger.ByRun))
 	}
 	return nil
+}
+
+// window is when the content lets a delivery go out that was first seen at seen. What was to go out at once, but not after
+// a time that was over when it was seen, which no check of the file alone can tell, has a window that was never open: it
+// expires.
+func window(cfg *pipeline.Config, it *compose.Item, seen time.Time) (pipeline.Window, error) {
+	w, err := it.Window(cfg, seen)
+	by := it.Post.PublishBy
+	if !it.At.PublishBy.IsZero() {
+		by = it.At.PublishBy
+	}
+	if err != nil && it.Now() && !by.IsZero() {
+		return pipeline.Window{Due: by.At, By: by.At}, nil
+	}
+	return w, err
 }
 
 // changes tells whether an open delivery must be scheduled anew.
@@ -166,13 +185,24 @@ func (h housekeeper) delivery(d *ledger.Delivery) error {
 	if !h.wanted[d.ID] && h.gone(d) {
 		return h.remove(d)
 	}
+	if d.Doubt && h.edited(d) {
+		return h.doubtful(d, "the post was edited since")
+	}
 	if len(d.Receipts) > 0 {
 		return h.resumable(d)
 	}
 	if now.After(d.By) {
+		if d.Doubt {
+			return h.doubtful(d, "its deadline has passed")
+		}
 		return h.tx.Add(h.tx.State.Expire(h.tx.Stamp, d.ID))
 	}
 	return nil
+}
+
+// doubtful takes back a delivery that was to be repeated under its key, and will not be: an earlier attempt may be out.
+func (h housekeeper) doubtful(d *ledger.Delivery, why string) error {
+	return h.tx.Add(h.tx.State.MarkUncertain(h.tx.Stamp, d.ID, pipeline.ReasonAmbiguous, "an earlier attempt may be out, and "+why, ledger.ByRun))
 }
 
 // gone tells that the content no longer wants a delivery: its post is removed, or no longer names the destination.
@@ -194,6 +224,9 @@ func (h housekeeper) remove(d *ledger.Delivery) error {
 	if d == nil || d.State != pipeline.Scheduled && d.State != pipeline.Queued {
 		return nil
 	}
+	if d.Doubt {
+		return h.doubtful(d, "its file is gone from the content branch, is a draft, or no longer names the destination")
+	}
 	if len(d.Receipts) > 0 {
 		return h.partial(d, "its file is gone from the content branch")
 	}
@@ -203,12 +236,17 @@ func (h housekeeper) remove(d *ledger.Delivery) error {
 
 // resumable ends a half-published thread whose text has changed: its rest would not fit what is out.
 func (h housekeeper) resumable(d *ledger.Delivery) error {
-	it, ok := h.v.Item(d.ID)
-	last := d.Last()
-	if !ok || it.Errors || last == nil || it.Rendition.Source == last.Source {
+	if !h.edited(d) {
 		return nil
 	}
 	return h.partial(d, "the post was edited while only a part of it was out")
+}
+
+// edited tells that the content says something else than the last attempt sent.
+func (h housekeeper) edited(d *ledger.Delivery) bool {
+	it, ok := h.v.Item(d.ID)
+	last := d.Last()
+	return ok && !it.Errors && last != nil && it.Rendition.Source != last.Source
 }
 
 func (h housekeeper) partial(d *ledger.Delivery, why string) error {
@@ -286,10 +324,12 @@ func Conflicts(v *compose.View, s *ledger.State) []pipeline.Diagnostic {
 		if !it.At.PublishAt.IsZero() {
 			pos = it.At.PublishAt.Pos
 		}
-		out = append(out, pipeline.Diagnostic{Code: "already_published", Severity: pipeline.Error, File: it.Post.Path, Line: pos.Line, Column: pos.Column,
+		out = append(out, pipeline.Diagnostic{
+			Code: "already_published", Severity: pipeline.Error, File: it.Post.Path, Line: pos.Line, Column: pos.Column,
 			Post: it.ID.Post, Destination: it.Destination.Name,
 			Message: "post " + it.ID.Post + " went out at " + at.UTC().Format(time.RFC3339) + " and now has a later publish_at: it does not go out again",
-			Hint:    "a new post needs a new id; for an edited one, restore its publish_at"})
+			Hint:    "a new post needs a new id; for an edited one, restore its publish_at",
+		})
 	}
 	return out
 }
@@ -307,10 +347,12 @@ func LateDestinations(v *compose.View, s *ledger.State, now time.Time) []pipelin
 			continue
 		}
 		if w, err := it.Window(v.Config, now); err == nil && now.After(w.By) {
-			out = append(out, pipeline.Diagnostic{Code: "late_destination", Severity: pipeline.Warning, File: it.Post.Path, Line: it.At.Pos.Line,
+			out = append(out, pipeline.Diagnostic{
+				Code: "late_destination", Severity: pipeline.Warning, File: it.Post.Path, Line: it.At.Pos.Line,
 				Column: it.At.Pos.Column, Post: it.ID.Post, Destination: it.Destination.Name,
 				Message: it.Destination.Name + " was added after the post's deadline, " + w.By.UTC().Format(time.RFC3339) + ": it does not go out there",
-				Hint:    "to send it all the same, give the destination a publish_at of its own"})
+				Hint:    "to send it all the same, give the destination a publish_at of its own",
+			})
 		}
 	}
 	return out

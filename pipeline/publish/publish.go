@@ -48,7 +48,9 @@ type Options struct {
 	CompactAfter int
 	// Progress hears what happens, as it happens; nil for nobody.
 	Progress func(Progress)
-	Log      *slog.Logger
+	// Tell hears what a person should know, before the ledger notes it as told; nil for nobody. Result has it too.
+	Tell func([]Trouble)
+	Log  *slog.Logger
 	// DryRun reads only: no refresh, no upload, no recovery, no claim, no write.
 	DryRun bool
 	// SaveResults keeps results that could not be pushed; it returns where they are.

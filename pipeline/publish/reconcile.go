@@ -180,16 +180,14 @@ func (r *run) repeatable(ctx context.Context, a *account, d *ledger.Delivery, at
 
 // unreconciled leaves an uncertain delivery as it is; why it could not be looked for is told.
 func (r *run) unreconciled(a *account, err error) error {
-	var acct *accountError
-	if errors.As(err, &acct) {
+	if acct, ok := errors.AsType[*accountError](err); ok {
 		r.blockAccount(acct)
 		return nil
 	}
 	if errors.Is(err, errBusy) {
 		return nil
 	}
-	var push *journal.PushError
-	if errors.As(err, &push) {
+	if _, ok := errors.AsType[*journal.PushError](err); ok {
 		return err
 	}
 	r.opt.Log.Warn("an uncertain delivery could not be looked for", "dest", a.dest.Name, "err", err)

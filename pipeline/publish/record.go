@@ -117,8 +117,10 @@ func (r *run) hold(tx *journal.Tx, c *claim, j judged) error {
 	if _, blocked := tx.State.Blocked(id, login); blocked {
 		return nil
 	}
-	return tx.Add(tx.State.Hold(tx.Stamp, ledger.HoldInput{Hold: sha256Hex([]byte(login + r.opt.Nonce))[:16], Scope: ledger.ScopeLogin(login),
-		Reason: j.reason, Detail: c.acct.dest.Name + ": " + j.detail, Login: login}))
+	return tx.Add(tx.State.Hold(tx.Stamp, ledger.HoldInput{
+		Hold: sha256Hex([]byte(login + r.opt.Nonce))[:16], Scope: ledger.ScopeLogin(login),
+		Reason: j.reason, Detail: c.acct.dest.Name + ": " + j.detail, Login: login,
+	}))
 }
 
 // outcome adds to the result and tells progress.

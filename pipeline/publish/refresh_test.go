@@ -22,9 +22,11 @@ func (g *rig) loginExpiring(dest string) {
 	check(g.t, err)
 	host, err := vault.Host(network)
 	check(g.t, err)
-	data, err := vault.Seal(providers.Credential{Provider: sandbox.Name, Host: host, Target: string(g.target(dest, l.ID)), Account: dest, Ledger: ledgerID,
+	data, err := vault.Seal(providers.Credential{
+		Provider: sandbox.Name, Host: host, Target: string(g.target(dest, l.ID)), Account: dest, Ledger: ledgerID,
 		Login: "login-" + dest + "-" + strconv.FormatInt(time.Now().UnixNano(), 10), Obtained: time.Now(), Expires: l.Expires,
-		Secrets: map[string]string{"token": l.Token, "refresh_token": l.RefreshToken, "token_expires": l.Expires.UTC().Format(time.RFC3339)}}, g.rcpts)
+		Secrets: map[string]string{"token": l.Token, "refresh_token": l.RefreshToken, "token_expires": l.Expires.UTC().Format(time.RFC3339)},
+	}, g.rcpts)
 	check(g.t, err)
 	g.files["credentials/"+dest+".age"] = string(data)
 	g.push("an expiring login")

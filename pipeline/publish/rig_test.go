@@ -67,8 +67,10 @@ func newRig(t *testing.T, dests ...string) *rig {
 	check(t, err)
 	key, err := vault.NewSigner()
 	check(t, err)
-	g := &rig{t: t, git: memgit.NewServer(), net: server.New(server.Options{Now: time.Now, BaseURL: network}), keys: keys, rcpts: rc, key: key,
-		files: map[string]string{}, dests: dests, disable: map[string][]string{}, fence: publish.DefaultFence()}
+	g := &rig{
+		t: t, git: memgit.NewServer(), net: server.New(server.Options{Now: time.Now, BaseURL: network}), keys: keys, rcpts: rc, key: key,
+		files: map[string]string{}, dests: dests, disable: map[string][]string{}, fence: publish.DefaultFence(),
+	}
 	sealed, err := vault.SealKey(key, rc)
 	check(t, err)
 	g.files[vault.KeyPath] = string(sealed)
@@ -99,8 +101,10 @@ func (g *rig) login(dest string) {
 	}
 	host, err := vault.Host(network)
 	check(g.t, err)
-	data, err := vault.Seal(providers.Credential{Provider: sandbox.Name, Host: host, Target: string(g.target(dest, l.ID)), Account: dest, Ledger: ledgerID,
-		Login: fmt.Sprintf("login-%s-%d", dest, time.Now().UnixNano()), Obtained: time.Now(), Secrets: map[string]string{"token": l.Token}}, g.rcpts)
+	data, err := vault.Seal(providers.Credential{
+		Provider: sandbox.Name, Host: host, Target: string(g.target(dest, l.ID)), Account: dest, Ledger: ledgerID,
+		Login: fmt.Sprintf("login-%s-%d", dest, time.Now().UnixNano()), Obtained: time.Now(), Secrets: map[string]string{"token": l.Token},
+	}, g.rcpts)
 	check(g.t, err)
 	g.files["credentials/"+dest+".age"] = string(data)
 }

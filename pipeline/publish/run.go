@@ -32,7 +32,6 @@ type run struct {
 	mu      sync.Mutex
 	result  Result
 	blocked map[string]*accountError
-	notes   []string
 	unsaved []unsaved
 	files   *tree
 	view    *compose.View
@@ -248,8 +247,10 @@ func (r *run) note(it *compose.Item, text string) {
 	r.progress("note", it.ID.Post, it.Destination.Name, text)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.result.Diagnostics = append(r.result.Diagnostics, pipeline.Diagnostic{Code: "note", Severity: pipeline.Note,
-		File: it.Post.Path, Message: text, Post: it.ID.Post, Destination: it.Destination.Name})
+	r.result.Diagnostics = append(r.result.Diagnostics, pipeline.Diagnostic{
+		Code: "note", Severity: pipeline.Note,
+		File: it.Post.Path, Message: text, Post: it.ID.Post, Destination: it.Destination.Name,
+	})
 }
 
 // corrected is a clock set right by the remote's own.

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"slices"
@@ -190,11 +189,11 @@ func (t *tree) fromCheckout(e gitstore.Entry) ([]byte, bool) {
 
 // BlobID is the id that git gives to these bytes, sha1 (digits 40) or sha256 (digits 64).
 func BlobID(data []byte, digits int) gitstore.Hash {
-	var h hash.Hash = sha1.New() //nolint:gosec // git's object ids, not a signature
+	h := sha1.New() //nolint:gosec // git's object ids, not a signature
 	if digits == 64 {
 		h = sha256.New()
 	}
-	fmt.Fprintf(h, "blob %d\x00", len(data))
+	h.Write(fmt.Appendf(nil, "blob %d\x00", len(data)))
 	h.Write(data)
 	return gitstore.Hash(hex.EncodeToString(h.Sum(nil)))
 }

@@ -163,15 +163,16 @@ func (r *renderer) checkEncoded(enc providers.Encoded) {
 		for _, m := range p.Media {
 			r.hidden(i, "", "the alt text of "+m.Path, m.Alt)
 		}
-		key := p.Text
+		var key strings.Builder
+		key.WriteString(p.Text)
 		for _, m := range p.Media {
-			key += "\x00" + m.SHA256
+			key.WriteString("\x00" + m.SHA256)
 		}
-		if first, again := texts[key]; again && key != "" {
+		if first, again := texts[key.String()]; again && key.String() != "" {
 			r.add(pipeline.Warning, "duplicate_part", i, "", fmt.Sprintf("part %d says the same as part %d", i+1, first+1),
 				"networks may refuse the second one")
 		} else {
-			texts[key] = i
+			texts[key.String()] = i
 		}
 	}
 	r.hidden(-1, "", "the title", r.in.Title)

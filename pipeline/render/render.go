@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/broadside-pub/broadside/pipeline"
-	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/providers"
+	"github.com/broadside-pub/broadside/providers/canon"
 )
 
 // Part is one part of a post, resolved for a destination.
@@ -58,8 +58,10 @@ func Render(in Input) (Output, []pipeline.Diagnostic) {
 	}
 	if in.Info.Encode == nil {
 		r.add(pipeline.Error, "unsupported", -1, "", fmt.Sprintf("provider %s cannot encode posts", in.Info.Name), "")
-		return Output{Rendition: pipeline.Rendition{Post: in.Post.ID, Destination: in.Destination.Name, Target: in.Destination.Target,
-			Provider: in.Info.Name, Source: Source(in, in.Title != "")}}, r.diags
+		return Output{Rendition: pipeline.Rendition{
+			Post: in.Post.ID, Destination: in.Destination.Name, Target: in.Destination.Target,
+			Provider: in.Info.Name, Source: Source(in, in.Title != ""),
+		}}, r.diags
 	}
 	enc, problems := in.Info.Encode(r.draft)
 	source := ""

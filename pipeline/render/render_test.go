@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/broadside-pub/broadside/pipeline"
-	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/pipeline/render"
 	"github.com/broadside-pub/broadside/pipeline/richtext"
 	"github.com/broadside-pub/broadside/providers"
+	"github.com/broadside-pub/broadside/providers/canon"
 )
 
 // encode is an invented network's: plain text, counted in code points, with a content warning on each part that counts too.
@@ -34,14 +34,18 @@ func encode(d providers.Draft) (providers.Encoded, []providers.Problem) {
 		}
 		n := utf8.RuneCountInString(text) + utf8.RuneCountInString(warning)
 		if d.Limits.Text > 0 && n > d.Limits.Text {
-			problems = append(problems, providers.Problem{Code: render.TooLong, Error: true, Part: i,
-				Message: fmt.Sprintf("the text has %d characters, %d are possible", n, d.Limits.Text)})
+			problems = append(problems, providers.Problem{
+				Code: render.TooLong, Error: true, Part: i,
+				Message: fmt.Sprintf("the text has %d characters, %d are possible", n, d.Limits.Text),
+			})
 		}
 		if d.Limits.Media > 0 && len(p.Media) > d.Limits.Media && d.Settings["own_check"] == true {
 			problems = append(problems, providers.Problem{Code: "too_many_media", Error: true, Part: i, Message: "the network's own words"})
 		}
-		out.Parts = append(out.Parts, providers.EncodedPart{Payload: b, Text: text, Media: p.Media,
-			Lengths: []providers.Length{{Count: n, Limit: d.Limits.Text, Unit: "code points"}}})
+		out.Parts = append(out.Parts, providers.EncodedPart{
+			Payload: b, Text: text, Media: p.Media,
+			Lengths: []providers.Length{{Count: n, Limit: d.Limits.Text, Unit: "code points"}},
+		})
 	}
 	if v := d.Settings["visibility"]; v != "public" && v != "unlisted" {
 		problems = append(problems, providers.Problem{Code: "bad_setting", Error: true, Part: -1, Setting: "visibility", Message: "no such visibility"})
@@ -53,8 +57,10 @@ func info() providers.Info {
 	return providers.Info{
 		Name: "invented", Title: "Invented", Encode: encode, DefaultServer: "https://invented.example",
 		Settings: []providers.Setting{
-			{Name: "visibility", Type: providers.String, Default: "public"}, {Name: "content_warning", Type: providers.String},
-			{Name: "space", Type: providers.String, ConfigOnly: true}, {Name: "show_title", Type: providers.Boolean},
+			{Name: "visibility", Type: providers.String, Default: "public"},
+			{Name: "content_warning", Type: providers.String},
+			{Name: "space", Type: providers.String, ConfigOnly: true},
+			{Name: "show_title", Type: providers.Boolean},
 		},
 		Abilities: []providers.Ability{providers.CanReply, providers.CanUpload},
 		Limits:    providers.Limits{Text: 40, Unit: "code points", Media: 2, Parts: 5},
@@ -68,10 +74,14 @@ func para(s string) providers.Doc {
 func input(texts ...string) render.Input {
 	in := render.Input{
 		Post: &pipeline.Post{ID: "launch", Path: "posts/launch.md", IDPos: pipeline.Pos{Line: 2, Column: 1}},
-		Dest: pipeline.PostDestination{Name: "place", Pos: pipeline.Pos{Line: 5, Column: 3},
-			Settings: map[string]any{}, SettingPos: map[string]pipeline.Pos{}},
-		Destination: pipeline.Destination{Name: "place", Provider: "invented", Target: "invented:invented.example:1",
-			Settings: map[string]any{}, Pos: pipeline.Pos{Line: 9, Column: 3}},
+		Dest: pipeline.PostDestination{
+			Name: "place", Pos: pipeline.Pos{Line: 5, Column: 3},
+			Settings: map[string]any{}, SettingPos: map[string]pipeline.Pos{},
+		},
+		Destination: pipeline.Destination{
+			Name: "place", Provider: "invented", Target: "invented:invented.example:1",
+			Settings: map[string]any{}, Pos: pipeline.Pos{Line: 9, Column: 3},
+		},
 		Info: info(), Lang: "en",
 	}
 	for i, s := range texts {
@@ -135,12 +145,18 @@ func TestRenderPlacesDiagnostics(t *testing.T) {
 		"setting in the post": {func(in *render.Input) {
 			in.Dest.Settings["visibility"], in.Dest.SettingPos["visibility"] = "secret", pipeline.Pos{Line: 6, Column: 5}
 		}, []string{"posts/launch.md:6:5 error bad_setting"}},
-		"setting in the configuration": {func(in *render.Input) { in.Destination.Settings["visibility"] = "secret" },
-			[]string{"broadside.yaml:9:3 error bad_setting"}},
-		"thread without replies": {func(in *render.Input) { in.Info.Abilities = []providers.Ability{providers.CanUpload} },
-			[]string{"posts/launch.md:11:1 error thread_unsupported"}},
-		"replies disabled": {func(in *render.Input) { in.Destination.Disable = []providers.Ability{providers.CanReply} },
-			[]string{"posts/launch.md:11:1 error thread_unsupported"}},
+		"setting in the configuration": {
+			func(in *render.Input) { in.Destination.Settings["visibility"] = "secret" },
+			[]string{"broadside.yaml:9:3 error bad_setting"},
+		},
+		"thread without replies": {
+			func(in *render.Input) { in.Info.Abilities = []providers.Ability{providers.CanUpload} },
+			[]string{"posts/launch.md:11:1 error thread_unsupported"},
+		},
+		"replies disabled": {
+			func(in *render.Input) { in.Destination.Disable = []providers.Ability{providers.CanReply} },
+			[]string{"posts/launch.md:11:1 error thread_unsupported"},
+		},
 		"thread for long form": {func(in *render.Input) { in.Info.LongForm = true }, []string{"posts/launch.md:11:1 error thread_unsupported"}},
 		"media without uploads": {func(in *render.Input) {
 			in.Info.Abilities, in.Parts[0].Media = []providers.Ability{providers.CanReply}, []providers.Media{media("a", "x")}
@@ -152,29 +168,41 @@ func TestRenderPlacesDiagnostics(t *testing.T) {
 			in.Parts[0].Media = []providers.Media{media("a", "x"), media("b", "x"), media("c", "x")}
 			in.Dest.Settings["own_check"] = true
 		}, []string{"posts/launch.md:10:1 error too_many_media"}},
-		"media twice": {func(in *render.Input) { in.Parts[0].Media = []providers.Media{media("a", "x"), media("a", "y")} },
-			[]string{"posts/launch.md:10:1 warning media_twice"}},
+		"media twice": {
+			func(in *render.Input) { in.Parts[0].Media = []providers.Media{media("a", "x"), media("a", "y")} },
+			[]string{"posts/launch.md:10:1 warning media_twice"},
+		},
 		"equal parts": {func(in *render.Input) { in.Parts[1].Doc = in.Parts[0].Doc }, []string{"posts/launch.md:11:1 warning duplicate_part"}},
-		"many parts": {func(in *render.Input) { in.Limits = &providers.Limits{Parts: 1} },
-			[]string{"posts/launch.md:11:1 error too_many_parts"}},
-		"hidden in the text": {func(in *render.Input) { in.Parts[1].Doc = para("pay\u200bpal \u200b") },
-			[]string{"posts/launch.md:11:1 error hidden_character"}},
+		"many parts": {
+			func(in *render.Input) { in.Limits = &providers.Limits{Parts: 1} },
+			[]string{"posts/launch.md:11:1 error too_many_parts"},
+		},
+		"hidden in the text": {
+			func(in *render.Input) { in.Parts[1].Doc = para("pay\u200bpal \u200b") },
+			[]string{"posts/launch.md:11:1 error hidden_character"},
+		},
 		"bidi":              {func(in *render.Input) { in.Parts[0].Doc = para("a\u202eb") }, []string{"posts/launch.md:10:1 error bidi_control"}},
 		"hidden in alt":     {func(in *render.Input) { in.Parts[0].Media = []providers.Media{media("a", "x\u202e")} }, []string{"posts/launch.md:10:1 error bidi_control"}},
 		"hidden in title":   {func(in *render.Input) { in.Title = "x\u2060" }, []string{"posts/launch.md:5:3 error hidden_character"}},
 		"hidden in setting": {func(in *render.Input) { in.Dest.Settings["content_warning"] = []any{map[string]any{"a": "x\u2060"}} }, []string{"posts/launch.md:5:3 error hidden_character"}},
-		"hidden in address": {func(in *render.Input) { in.Parts[0].Doc.Blocks[0].Spans[0].URL = "https://a.example/\u200b" },
-			[]string{"posts/launch.md:10:1 error hidden_character"}},
+		"hidden in address": {
+			func(in *render.Input) { in.Parts[0].Doc.Blocks[0].Spans[0].URL = "https://a.example/\u200b" },
+			[]string{"posts/launch.md:10:1 error hidden_character"},
+		},
 		"link names another host": {func(in *render.Input) {
 			in.Parts[0].Doc.Blocks[0].Spans = []providers.Span{{Text: "bank", URL: "https://evil.example/"}, {Text: ".com", URL: "https://evil.example/", Style: providers.Bold}}
 		}, []string{"posts/launch.md:10:1 warning link_text_mismatch"}},
 		"confusable mention": {func(in *render.Input) {
 			in.Parts[0].Doc.Blocks[0].Spans = []providers.Span{{Kind: providers.Mention, Text: "@раураl.com", Handle: "раураl.com"}}
 		}, []string{"posts/launch.md:10:1 warning confusable_mention"}},
-		"no position": {func(in *render.Input) { in.Parts[0].Pos, in.Parts[0].Doc = pipeline.Pos{}, para("a\u202eb") },
-			[]string{"posts/launch.md:5:3 error bidi_control"}},
-		"destination from a group": {func(in *render.Input) { in.Dest.Pos, in.Title = pipeline.Pos{}, "x\u2060" },
-			[]string{"posts/launch.md:2:1 error hidden_character"}},
+		"no position": {
+			func(in *render.Input) { in.Parts[0].Pos, in.Parts[0].Doc = pipeline.Pos{}, para("a\u202eb") },
+			[]string{"posts/launch.md:5:3 error bidi_control"},
+		},
+		"destination from a group": {
+			func(in *render.Input) { in.Dest.Pos, in.Title = pipeline.Pos{}, "x\u2060" },
+			[]string{"posts/launch.md:2:1 error hidden_character"},
+		},
 		"payload that is no JSON": {func(in *render.Input) {
 			in.Info.Encode = func(providers.Draft) (providers.Encoded, []providers.Problem) {
 				return providers.Encoded{Parts: []providers.EncodedPart{{Payload: json.RawMessage("{"), Text: "x"}}}, nil
@@ -340,9 +368,12 @@ func TestSourceStaysTheSameForEver(t *testing.T) {
 	in.Parts[1].Doc.Blocks = append(in.Parts[1].Doc.Blocks,
 		providers.Block{Kind: providers.List, Ordered: true, Start: 1, Items: [][]providers.Block{para("x").Blocks}},
 		providers.Block{Kind: providers.Quote, Blocks: para("q").Blocks}, providers.Block{Kind: providers.CodeBlock, Text: "a\n", Lang: "go"},
-		providers.Block{Kind: providers.Heading, Level: 2, Spans: []providers.Span{{Kind: providers.Mention, Text: "@a", Handle: "a.dev"},
-			{Kind: providers.LineBreak}, {Text: "l", URL: "https://a.example", Style: providers.Bold | providers.Code},
-			{Kind: providers.Hashtag, Text: "#t", Handle: "t"}}}, providers.Block{Kind: providers.Rule})
+		providers.Block{Kind: providers.Heading, Level: 2, Spans: []providers.Span{
+			{Kind: providers.Mention, Text: "@a", Handle: "a.dev"},
+			{Kind: providers.LineBreak},
+			{Text: "l", URL: "https://a.example", Style: providers.Bold | providers.Code},
+			{Kind: providers.Hashtag, Text: "#t", Handle: "t"},
+		}}, providers.Block{Kind: providers.Rule})
 	in.Dest.Settings["b"] = []any{1, "x"}
 	in.Destination.Settings["a"] = true
 	want := `{"lang":"en","parts":[{"doc":[{"kind":"p","spans":[{"kind":"text","text":"Hello \"you\"."}]}],` +
@@ -364,8 +395,10 @@ func TestSourceStaysTheSameForEver(t *testing.T) {
 func TestHashIsOfWhatIsSent(t *testing.T) {
 	t.Parallel()
 	base := func() providers.Encoded {
-		return providers.Encoded{Parts: []providers.EncodedPart{{Payload: json.RawMessage(`{"a":1}`), Text: "x",
-			Lengths: []providers.Length{{Count: 1, Limit: 300}}, Media: []providers.Media{media("a", "alt")}, Resolve: []string{"n"}}}}
+		return providers.Encoded{Parts: []providers.EncodedPart{{
+			Payload: json.RawMessage(`{"a":1}`), Text: "x",
+			Lengths: []providers.Length{{Count: 1, Limit: 300}}, Media: []providers.Media{media("a", "alt")}, Resolve: []string{"n"},
+		}}}
 	}
 	hash := func(change func(*providers.EncodedPart)) string {
 		e := base()

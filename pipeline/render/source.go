@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/providers"
+	"github.com/broadside-pub/broadside/providers/canon"
 )
 
 // Source returns the hash of what the author wants at a destination: SHA-256 of the canonical JSON of

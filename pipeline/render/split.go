@@ -14,10 +14,8 @@ const TooLong = "too_long"
 
 // tooLong tells whether a text of the rendition is over its limit.
 func (r *renderer) tooLong(enc providers.Encoded, problems []providers.Problem) bool {
-	for _, p := range enc.Parts {
-		if overLong(p) {
-			return true
-		}
+	if slices.ContainsFunc(enc.Parts, overLong) {
+		return true
 	}
 	return slices.ContainsFunc(problems, isTooLong)
 }

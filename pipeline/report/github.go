@@ -44,8 +44,10 @@ func GitHub(getenv func(string) string, w io.Writer, hide func(string) string, r
 	}
 	annotate(getenv, w, anns)
 	if err := outputs(getenv, [][2]string{
-		{"published", strconv.Itoa(count(res, pipeline.Published))}, {"failed", strconv.Itoa(count(res, pipeline.Failed))},
-		{"uncertain", strconv.Itoa(count(res, pipeline.Uncertain))}, {"next-due", next(res)},
+		{"published", strconv.Itoa(count(res, pipeline.Published))},
+		{"failed", strconv.Itoa(count(res, pipeline.Failed))},
+		{"uncertain", strconv.Itoa(count(res, pipeline.Uncertain))},
+		{"next-due", next(res)},
 	}); err != nil {
 		return err
 	}

@@ -16,10 +16,10 @@ func Markdown(res publish.Result) string {
 	if len(res.Outcomes) > 0 {
 		b.WriteString("| post | destination | state | when | where |\n|---|---|---|---|---|\n")
 		for _, o := range res.Outcomes {
-			where := ""
+			var where strings.Builder
 			for i, u := range o.URLs {
 				if safeURL(u) {
-					where += fmt.Sprintf("[%d](%s) ", i+1, u)
+					fmt.Fprintf(&where, "[%d](%s) ", i+1, u)
 				}
 			}
 			state := string(o.State)
@@ -32,7 +32,7 @@ func Markdown(res publish.Result) string {
 			} else if !o.NotBefore.IsZero() {
 				when = "not before " + o.NotBefore.UTC().Format(time.RFC3339)
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", Inline(o.Post), Inline(o.Destination), Inline(state), when, where)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", Inline(o.Post), Inline(o.Destination), Inline(state), when, where.String())
 		}
 		b.WriteString("\n")
 	}

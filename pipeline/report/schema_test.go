@@ -54,10 +54,14 @@ func full() publish.Result {
 			Post: "launch-1-0", Destination: "bluesky", Target: "bluesky:bsky.social:did:plc:x", State: pipeline.Published, Reason: pipeline.ReasonThrottled,
 			Detail: "d", URLs: []string{"https://example.com/1"}, IDs: []string{"1"}, Due: at, SentAt: at, NotBefore: at,
 		}},
-		Troubles: []publish.Trouble{{Fingerprint: "f", Post: "launch-1-0", Destination: "bluesky", State: pipeline.Uncertain, Code: "ambiguous", Message: "m",
-			Hint: "h", Person: true, Failed: true, Invalid: true, Settled: true, New: true}},
-		Diagnostics: []pipeline.Diagnostic{{Code: "too_long", Severity: pipeline.Error, File: "posts/a.md", Line: 1, Column: 1, Message: "m", Hint: "h",
-			Post: "launch-1-0", Destination: "bluesky"}},
+		Troubles: []publish.Trouble{{
+			Fingerprint: "f", Post: "launch-1-0", Destination: "bluesky", State: pipeline.Uncertain, Code: "ambiguous", Message: "m",
+			Hint: "h", Person: true, Failed: true, Invalid: true, Settled: true, New: true,
+		}},
+		Diagnostics: []pipeline.Diagnostic{{
+			Code: "too_long", Severity: pipeline.Error, File: "posts/a.md", Line: 1, Column: 1, Message: "m", Hint: "h",
+			Post: "launch-1-0", Destination: "bluesky",
+		}},
 	}
 }
 
@@ -117,14 +121,14 @@ func TestReportSchemaHasEveryField(t *testing.T) {
 			required = append(required, r.(string))
 		}
 		var fields []string
-		for i := range typ.NumField() {
-			name, options, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+		for field := range typ.Fields() {
+			name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 			fields = append(fields, name)
 			if _, ok := props[name]; !ok {
-				t.Errorf("%s.%s: the schema has no %q", typ, typ.Field(i).Name, name)
+				t.Errorf("%s.%s: the schema has no %q", typ, field.Name, name)
 			}
 			if must := options == ""; must != slices.Contains(required, name) {
-				t.Errorf("%s.%s: always there: %t, required in the schema: %t", typ, typ.Field(i).Name, must, !must)
+				t.Errorf("%s.%s: always there: %t, required in the schema: %t", typ, field.Name, must, !must)
 			}
 		}
 		for name := range props {

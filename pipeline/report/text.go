@@ -22,7 +22,7 @@ func (s Style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Good, Bad, Warn, Dim and Bold mark text.
+// Good marks what is well.
 func (s Style) Good(t string) string { return s.paint("32", t) }
 
 // Bad marks what is wrong.

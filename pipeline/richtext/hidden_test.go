@@ -64,33 +64,47 @@ func TestHiddenCharsFindsWhatDeceives(t *testing.T) {
 		visible string
 	}{
 		"override": {"a\u202eb", []richtext.Hidden{h(1, 0x202e, "RIGHT-TO-LEFT OVERRIDE", richtext.Bidi)}, "a<U+202E>b"},
-		"isolate": {"\u2066x\u2069", []richtext.Hidden{h(0, 0x2066, "LEFT-TO-RIGHT ISOLATE", richtext.Bidi),
-			h(4, 0x2069, "POP DIRECTIONAL ISOLATE", richtext.Bidi)}, "<U+2066>x<U+2069>"},
+		"isolate": {"\u2066x\u2069", []richtext.Hidden{
+			h(0, 0x2066, "LEFT-TO-RIGHT ISOLATE", richtext.Bidi),
+			h(4, 0x2069, "POP DIRECTIONAL ISOLATE", richtext.Bidi),
+		}, "<U+2066>x<U+2069>"},
 		"marks": {"א\u200f", []richtext.Hidden{h(2, 0x200f, "RIGHT-TO-LEFT MARK", richtext.Bidi)}, "א<U+200F>"},
 		"zwsp":  {"pay\u200bpal", []richtext.Hidden{h(3, 0x200b, "ZERO WIDTH SPACE", richtext.Invisible)}, "pay<U+200B>pal"},
 		"zwj":   {"a\u200db", []richtext.Hidden{h(1, 0x200d, "ZERO WIDTH JOINER", richtext.Invisible)}, "a<U+200D>b"},
 		"zwnj":  {"Auf\u200clage", []richtext.Hidden{h(3, 0x200c, "ZERO WIDTH NON-JOINER", richtext.Invisible)}, "Auf<U+200C>lage"},
 		"bom":   {"a\ufeff", []richtext.Hidden{h(1, 0xfeff, "ZERO WIDTH NO-BREAK SPACE", richtext.Invisible)}, "a<U+FEFF>"},
 		"shy":   {"a\u00adb", []richtext.Hidden{h(1, 0xad, "SOFT HYPHEN", richtext.Invisible)}, "a<U+00AD>b"},
-		"vs on a letter": {"a\ufe0f", []richtext.Hidden{h(1, 0xfe0f, "VARIATION SELECTOR-16", richtext.Invisible)},
-			"a<U+FE0F>"},
+		"vs on a letter": {
+			"a\ufe0f",
+			[]richtext.Hidden{h(1, 0xfe0f, "VARIATION SELECTOR-16", richtext.Invisible)},
+			"a<U+FE0F>",
+		},
 		"vs twice": {"❤\ufe0f\ufe0f", []richtext.Hidden{h(6, 0xfe0f, "VARIATION SELECTOR-16", richtext.Invisible)}, "❤\ufe0f<U+FE0F>"},
-		"smuggled": {"😀\U000E0120\U000E0121", []richtext.Hidden{h(4, 0xe0120, "VARIATION SELECTOR-49", richtext.Invisible),
-			h(8, 0xe0121, "VARIATION SELECTOR-50", richtext.Invisible)}, "😀<U+E0120><U+E0121>"},
+		"smuggled": {"😀\U000E0120\U000E0121", []richtext.Hidden{
+			h(4, 0xe0120, "VARIATION SELECTOR-49", richtext.Invisible),
+			h(8, 0xe0121, "VARIATION SELECTOR-50", richtext.Invisible),
+		}, "😀<U+E0120><U+E0121>"},
 		"bare keycap": {"1\ufe0f", []richtext.Hidden{h(1, 0xfe0f, "VARIATION SELECTOR-16", richtext.Invisible)}, "1<U+FE0F>"},
-		"zwj at the end": {"👩\u200d", []richtext.Hidden{h(4, 0x200d, "ZERO WIDTH JOINER", richtext.Invisible)},
-			"👩<U+200D>"},
+		"zwj at the end": {
+			"👩\u200d",
+			[]richtext.Hidden{h(4, 0x200d, "ZERO WIDTH JOINER", richtext.Invisible)},
+			"👩<U+200D>",
+		},
 		"tags": {"x\U000E0041", []richtext.Hidden{h(1, 0xe0041, "TAG CHARACTER", richtext.Invisible)}, "x<U+E0041>"},
-		"tags without end": {"🏴\U000E0067\U000E0062", []richtext.Hidden{h(4, 0xe0067, "TAG CHARACTER", richtext.Invisible),
-			h(8, 0xe0062, "TAG CHARACTER", richtext.Invisible)}, "🏴<U+E0067><U+E0062>"},
+		"tags without end": {"🏴\U000E0067\U000E0062", []richtext.Hidden{
+			h(4, 0xe0067, "TAG CHARACTER", richtext.Invisible),
+			h(8, 0xe0062, "TAG CHARACTER", richtext.Invisible),
+		}, "🏴<U+E0067><U+E0062>"},
 		"hangul filler":  {"\u3164", []richtext.Hidden{h(0, 0x3164, "HANGUL FILLER", richtext.Invisible)}, "<U+3164>"},
 		"escape":         {"\x1b[31mred", []richtext.Hidden{h(0, 0x1b, "ESCAPE", richtext.Control)}, "<U+001B>[31mred"},
 		"c1":             {"\u009b31m", []richtext.Hidden{h(0, 0x9b, "CONTROL SEQUENCE INTRODUCER", richtext.Control)}, "<U+009B>31m"},
 		"return":         {"safe\rover", []richtext.Hidden{h(4, '\r', "CARRIAGE RETURN", richtext.Control)}, "safe<U+000D>over"},
 		"line separator": {"a\u2028b", []richtext.Hidden{h(1, 0x2028, "LINE SEPARATOR", richtext.Control)}, "a<U+2028>b"},
 		"not utf8":       {"a\xffb", []richtext.Hidden{h(1, utf8.RuneError, "a byte that is not UTF-8", richtext.Control)}, "a<0xFF>b"},
-		"zwnj doubled": {"می\u200c\u200cخ", []richtext.Hidden{h(4, 0x200c, "ZERO WIDTH NON-JOINER", richtext.Invisible),
-			h(7, 0x200c, "ZERO WIDTH NON-JOINER", richtext.Invisible)}, "می<U+200C><U+200C>خ"},
+		"zwnj doubled": {"می\u200c\u200cخ", []richtext.Hidden{
+			h(4, 0x200c, "ZERO WIDTH NON-JOINER", richtext.Invisible),
+			h(7, 0x200c, "ZERO WIDTH NON-JOINER", richtext.Invisible),
+		}, "می<U+200C><U+200C>خ"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

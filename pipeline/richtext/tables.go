@@ -71,11 +71,21 @@ var emoji = &unicode.RangeTable{
 // viramas kill a consonant's vowel (canonical combining class 9 in the scripts of indic).
 var viramas = &unicode.RangeTable{
 	R16: []unicode.Range16{
-		{Lo: 0x094D, Hi: 0x094D, Stride: 1}, {Lo: 0x09CD, Hi: 0x09CD, Stride: 1}, {Lo: 0x0A4D, Hi: 0x0A4D, Stride: 1},
-		{Lo: 0x0ACD, Hi: 0x0ACD, Stride: 1}, {Lo: 0x0B4D, Hi: 0x0B4D, Stride: 1}, {Lo: 0x0BCD, Hi: 0x0BCD, Stride: 1},
-		{Lo: 0x0C4D, Hi: 0x0C4D, Stride: 1}, {Lo: 0x0CCD, Hi: 0x0CCD, Stride: 1}, {Lo: 0x0D3B, Hi: 0x0D3C, Stride: 1},
-		{Lo: 0x0D4D, Hi: 0x0D4D, Stride: 1}, {Lo: 0x0DCA, Hi: 0x0DCA, Stride: 1}, {Lo: 0x1039, Hi: 0x103A, Stride: 1},
-		{Lo: 0x17D2, Hi: 0x17D2, Stride: 1}, {Lo: 0x1B44, Hi: 0x1B44, Stride: 1}, {Lo: 0xA9C0, Hi: 0xA9C0, Stride: 1},
+		{Lo: 0x094D, Hi: 0x094D, Stride: 1},
+		{Lo: 0x09CD, Hi: 0x09CD, Stride: 1},
+		{Lo: 0x0A4D, Hi: 0x0A4D, Stride: 1},
+		{Lo: 0x0ACD, Hi: 0x0ACD, Stride: 1},
+		{Lo: 0x0B4D, Hi: 0x0B4D, Stride: 1},
+		{Lo: 0x0BCD, Hi: 0x0BCD, Stride: 1},
+		{Lo: 0x0C4D, Hi: 0x0C4D, Stride: 1},
+		{Lo: 0x0CCD, Hi: 0x0CCD, Stride: 1},
+		{Lo: 0x0D3B, Hi: 0x0D3C, Stride: 1},
+		{Lo: 0x0D4D, Hi: 0x0D4D, Stride: 1},
+		{Lo: 0x0DCA, Hi: 0x0DCA, Stride: 1},
+		{Lo: 0x1039, Hi: 0x103A, Stride: 1},
+		{Lo: 0x17D2, Hi: 0x17D2, Stride: 1},
+		{Lo: 0x1B44, Hi: 0x1B44, Stride: 1},
+		{Lo: 0xA9C0, Hi: 0xA9C0, Stride: 1},
 	},
 }
 

@@ -143,8 +143,7 @@ func TestParseWhenKnowsBothClockChanges(t *testing.T) {
 		loc := zone(t, c.zone)
 		code := func(raw string) (string, *schedule.Error) {
 			_, err := schedule.ParseWhen(raw, loc)
-			var e *schedule.Error
-			if errors.As(err, &e) {
+			if e, ok := errors.AsType[*schedule.Error](err); ok {
 				return e.Code, e
 			}
 			return "", nil

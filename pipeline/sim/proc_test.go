@@ -297,6 +297,11 @@ func (p *proc) options() publish.Options {
 			return "results", w.save(data)
 		},
 	}
+	opt.Tell = func(ts []publish.Trouble) {
+		if !p.gone() {
+			w.tell(ts)
+		}
+	}
 	if w.verbose {
 		opt.Log = slog.New(slog.NewTextHandler(logWriter{w, p.name}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		opt.Progress = func(e publish.Progress) { w.logf("%s %s %s %s %s", p.name, e.What, e.Post, e.Dest, e.Text) }

@@ -88,7 +88,9 @@ func (x wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.Frozen = o.frozen
 	if o.frozen && x.p.step.Freeze.Force {
 		// It had left, as far as the process could tell, before the process froze.
-		r = r.WithContext(context.WithoutCancel(r.Context()))
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
+		defer cancel()
+		r = r.WithContext(ctx)
 	}
 	resp, err := x.carry(r, kind, s)
 	s.Left = time.Now()
@@ -188,11 +190,13 @@ func (x wire) late(r *http.Request, kind string, s *sent, after time.Duration) (
 	}
 	_ = r.Body.Close()
 	transport.MarkSent(r)
-	again := r.Clone(context.Background())
-	again.Body = io.NopCloser(bytes.NewReader(body))
 	s.Late = true
 	x.p.w.wg.Go(func() {
 		time.Sleep(after)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		again := r.Clone(ctx)
+		again.Body = io.NopCloser(bytes.NewReader(body))
 		if resp, err := x.deliver(again, kind, s); err == nil {
 			_ = resp.Body.Close()
 		}

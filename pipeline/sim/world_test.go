@@ -290,12 +290,17 @@ func (w *world) heard(p *proc, res publish.Result, err error) {
 		w.logf("%s ends: %v", p.name, err)
 		w.unfit(p, err)
 	}
+	if err != nil {
+		w.happened("run ended by an error")
+	}
+	w.tell(res.Troubles)
+}
+
+// tell notes what people have heard of.
+func (w *world) tell(ts []publish.Trouble) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err != nil {
-		w.counts["run ended by an error"]++
-	}
-	for _, t := range res.Troubles {
+	for _, t := range ts {
 		if t.New {
 			w.told[t.Fingerprint] = true
 		}

@@ -23,19 +23,29 @@ func TestBoundSaysExactlyWhatDiffers(t *testing.T) {
 	}{
 		"equal": {func(*providers.Credential, *pipeline.Destination, *string, *string) {}, "", ""},
 		"case":  {func(_ *providers.Credential, _ *pipeline.Destination, h, _ *string) { *h = "BSKY.social" }, "", ""},
-		"provider": {func(_ *providers.Credential, d *pipeline.Destination, _, _ *string) { d.Provider = "mastodon" },
-			"provider", "mastodon account and its credential is for bluesky"},
-		"host": {func(_ *providers.Credential, _ *pipeline.Destination, h, _ *string) { *h = "evil.example" },
-			"host", "may be sent to bsky.social only, broadside.yaml now says evil.example"},
-		"port": {func(_ *providers.Credential, _ *pipeline.Destination, h, _ *string) { *h = "bsky.social:8443" }, "host", "8443"},
-		"no host": {func(c *providers.Credential, _ *pipeline.Destination, h, _ *string) { c.Host, *h = "", "" },
-			"host", "log in"},
-		"target": {func(_ *providers.Credential, d *pipeline.Destination, _, _ *string) {
-			d.Target = "bluesky:bsky.social:did:plc:xyz"
+		"provider": {
+			func(_ *providers.Credential, d *pipeline.Destination, _, _ *string) { d.Provider = "mastodon" },
+			"provider", "mastodon account and its credential is for bluesky",
 		},
-			"target", "did:plc:xyz"},
-		"no target": {func(_ *providers.Credential, d *pipeline.Destination, _, _ *string) { d.Target = "" },
-			"target", "write `target: bluesky:bsky.social:did:plc:abc`"},
+		"host": {
+			func(_ *providers.Credential, _ *pipeline.Destination, h, _ *string) { *h = "evil.example" },
+			"host", "may be sent to bsky.social only, broadside.yaml now says evil.example",
+		},
+		"port": {func(_ *providers.Credential, _ *pipeline.Destination, h, _ *string) { *h = "bsky.social:8443" }, "host", "8443"},
+		"no host": {
+			func(c *providers.Credential, _ *pipeline.Destination, h, _ *string) { c.Host, *h = "", "" },
+			"host", "log in",
+		},
+		"target": {
+			func(_ *providers.Credential, d *pipeline.Destination, _, _ *string) {
+				d.Target = "bluesky:bsky.social:did:plc:xyz"
+			},
+			"target", "did:plc:xyz",
+		},
+		"no target": {
+			func(_ *providers.Credential, d *pipeline.Destination, _, _ *string) { d.Target = "" },
+			"target", "write `target: bluesky:bsky.social:did:plc:abc`",
+		},
 		"ledger": {func(_ *providers.Credential, _ *pipeline.Destination, _, l *string) { *l = "0000" }, "ledger", "copied from another"},
 	} {
 		t.Run(name, func(t *testing.T) {

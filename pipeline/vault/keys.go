@@ -103,7 +103,7 @@ func Identities(env Env) (Keys, error) {
 }
 
 func readKeyFile(path string) (string, error) {
-	f, err := os.Open(path) //nolint:gosec // the person who runs this names the file
+	f, err := os.Open(path)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return "", fmt.Errorf("%w: BROADSIDE_AGE_KEY_FILE names %s, which does not exist", ErrNoKey, path)
@@ -204,8 +204,7 @@ func parseAgeKey(line string) (age.Identity, string, error) {
 func parseSSHKey(text, from string, passphrase func(string) (string, error)) (Keys, error) {
 	pem := []byte(text + "\n")
 	raw, err := ssh.ParseRawPrivateKey(pem)
-	var missing *ssh.PassphraseMissingError
-	if errors.As(err, &missing) {
+	if _, ok := errors.AsType[*ssh.PassphraseMissingError](err); ok {
 		if passphrase == nil {
 			return Keys{}, fmt.Errorf("%w: the SSH key in %s is protected by a passphrase and nobody can be asked for it here; "+
 				"use an age key for unattended runs", ErrBadKey, from)

@@ -94,8 +94,10 @@ func TestIdentitiesRefusesAndSaysWhatToDo(t *testing.T) {
 		"rubbish":           {vault.Env{Key: secret}, vault.ErrBadKey, "no age key"},
 		"broken ssh":        {vault.Env{Key: ssh.private[:150]}, vault.ErrBadKey, "BEGIN and END"},
 		"locked, no prompt": {vault.Env{Key: locked.private}, vault.ErrBadKey, "passphrase"},
-		"locked, wrong": {vault.Env{Key: locked.private, Passphrase: func(string) (string, error) { return "no", nil }},
-			vault.ErrBadKey, "not the passphrase"},
+		"locked, wrong": {
+			vault.Env{Key: locked.private, Passphrase: func(string) (string, error) { return "no", nil }},
+			vault.ErrBadKey, "not the passphrase",
+		},
 		"short rsa": {vault.Env{Key: sshPair(t, rsaKey(t, 1024), "").private}, vault.ErrBadKey, "2048"},
 	} {
 		t.Run(name, func(t *testing.T) {

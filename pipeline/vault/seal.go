@@ -10,8 +10,8 @@ import (
 	"filippo.io/age"
 	"filippo.io/age/armor"
 
-	"github.com/broadside-pub/broadside/providers/canon"
 	"github.com/broadside-pub/broadside/providers"
+	"github.com/broadside-pub/broadside/providers/canon"
 )
 
 // Seal encrypts cred to r, whose names are sealed in with it, and returns the ASCII-armored file. It is for people's

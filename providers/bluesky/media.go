@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/broadside-pub/broadside/providers"
-	"github.com/broadside-pub/broadside/providers/internal/api"
 	"github.com/broadside-pub/broadside/providers/canon"
+	"github.com/broadside-pub/broadside/providers/internal/api"
 )
 
 // blobLife is how long an uploaded blob is counted on while no record shows it. The lexicon of uploadBlob names no

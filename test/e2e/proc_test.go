@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -51,6 +52,7 @@ type place struct {
 	dir   string
 	flags []string
 	env   []string
+	stdin string
 }
 
 // checkout makes one as CI does: shallow, detached, with the credential in its configuration.
@@ -95,8 +97,12 @@ func (w *world) start(at place, args ...string) *proc {
 	p := &proc{t: w.t, done: make(chan struct{})}
 	p.cmd = exec.Command(path, append(args, at.flags...)...) //nolint:noctx // a test ends it by the signal it means
 	p.cmd.Dir = at.dir
+	p.cmd.Stdin = strings.NewReader(at.stdin)
 	p.cmd.Env = append(gittest.Env(w.home), "TMPDIR="+w.dir, "TZ="+os.Getenv("TZ"), "NO_COLOR=1", "USER=tester",
-		"BROADSIDE_AGE_KEY="+w.age.Secret, "BROADSIDE_TEST_FENCE_DIVISOR="+strconv.Itoa(w.divisor))
+		"BROADSIDE_TEST_FENCE_DIVISOR="+strconv.Itoa(w.divisor))
+	if w.age.Secret != "" {
+		p.cmd.Env = append(p.cmd.Env, "BROADSIDE_AGE_KEY="+w.age.Secret)
+	}
 	p.cmd.Env = append(p.cmd.Env, at.env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

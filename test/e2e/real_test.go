@@ -3,13 +3,21 @@
 package e2e
 
 import (
+	"crypto/rand"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/broadside-pub/broadside/pipeline"
+	"github.com/broadside-pub/broadside/pipeline/content"
+	"github.com/broadside-pub/broadside/pipeline/gitstore/gittest"
 	"github.com/broadside-pub/broadside/providers"
+	"github.com/broadside-pub/broadside/providers/all"
 	"github.com/broadside-pub/broadside/test/faultproxy"
 )
 
@@ -31,6 +39,69 @@ func takesAThreadWithAnImage(t *testing.T, n network) {
 	if w.published(n) != writes {
 		t.Error("a second run wrote to the network")
 	}
+}
+
+func TestRealPDSFromInitToAPost(t *testing.T) {
+	n := pds(t)
+	fromInitToAPost(t, n, n.dest.secrets["app_password"])
+}
+
+func TestRealMastodonFromInitToAPost(t *testing.T) {
+	n := mastodon(t)
+	fromInitToAPost(t, n, n.dest.secrets["access_token"])
+}
+
+// fromInitToAPost goes a newcomer's way, by the binary's own commands.
+func fromInitToAPost(t *testing.T, n network, secret string) {
+	t.Parallel()
+	w := &realWorld{world: newWorld(t, setup{bare: true, divisor: 10}), mark: "mark" + rand.Text(), nets: []network{n}}
+	w.secret(secret)
+	dir := filepath.Join(w.dir, "clone")
+	w.clone(dir)
+	w.at = place{dir: dir}
+	key := filepath.Join(w.dir, "age.key")
+	w.do(w.at, []int{0}, "init", "--key-file", key)
+	w.at.env = []string{"BROADSIDE_AGE_KEY_FILE=" + key}
+	auth := w.at
+	auth.stdin = secret + "\n"
+	if n.dest.provider == "bluesky" {
+		auth.stdin = n.dest.account + "\n" + auth.stdin
+	}
+	w.do(auth, []int{0}, "auth", "add", n.dest.name, "--provider", n.dest.provider, "--server", n.dest.server, "--account", n.dest.account, "--allow-private")
+	w.posts["hello"] = []string{w.mark + " hello: Hello."}
+	at := time.Now().Add(-time.Second).UTC().Format(time.RFC3339)
+	check(t, os.WriteFile(filepath.Join(dir, "posts", "hello.md"),
+		fmt.Appendf(nil, "---\nid: hello\npublish_at: %s\ndestinations: [%s]\n---\n\n%s\n", at, n.dest.name, w.posts["hello"][0]), 0o600))
+	w.do(w.at, []int{0}, "validate")
+	gittest.Git(t, dir, "add", "-A")
+	gittest.Git(t, dir, "commit", "-qm", "Set up")
+	gittest.Git(t, dir, "push", "-q", "origin", "main")
+	w.do(w.at, []int{0}, "run")
+	w.adopt(dir, key)
+	w.once("hello")
+}
+
+// adopt takes over the ledger and the keys that init has made.
+func (w *realWorld) adopt(dir, key string) {
+	w.t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "broadside.yaml"))
+	check(w.t, err)
+	cfg, diags := content.LoadConfig("broadside.yaml", data, all.All())
+	if cfg == nil {
+		w.t.Fatalf("broadside.yaml: %v", diags)
+	}
+	w.ledger, w.key.Line = cfg.Ledger.ID, cfg.Ledger.Signer
+	data, err = os.ReadFile(key)
+	check(w.t, err)
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if strings.HasPrefix(line, "AGE-SECRET-KEY-") {
+			w.age.Secret = line
+			w.secret(line)
+		}
+	}
+	path := "credentials/" + w.nets[0].dest.name + ".age"
+	w.files[path], err = os.ReadFile(filepath.Join(dir, path))
+	check(w.t, err)
 }
 
 // TestRealPDSAndMastodonTakeAPostOnceThoughAnswersAreLost sends the same posts to both through proxies that lose the

@@ -39,7 +39,7 @@ import (
 const (
 	contentRef = "refs/heads/main"
 	ledgerRef  = "refs/heads/broadside-ledger"
-	ledgerID   = "0123456789abcdef0123456789abcdef"
+	newLedger  = "0123456789abcdef0123456789abcdef"
 	gitUser    = "x-access-token"
 
 	// Requests of a world, as patterns for rules of its proxy.
@@ -77,6 +77,7 @@ type setup struct {
 	divisor int    // of the fence, 100 by default: leases of 6 seconds
 	dests   []destination
 	life    time.Duration // of tokens that expire
+	bare    bool          // no configuration, no key, no ledger: what `broadside init` finds
 }
 
 // world is a repository with content, a ledger and a git server, and a sandbox; both behind one proxy.
@@ -92,6 +93,7 @@ type world struct {
 	git     *gittest.Server
 	proxy   *faultproxy.Proxy
 	token   string // for git
+	ledger  string // its id
 	age     vault.Identity
 	rcpts   vault.Recipients
 	key     vault.SigningKey
@@ -114,9 +116,10 @@ func newWorld(t *testing.T, s setup) *world {
 	if s.divisor == 0 {
 		s.divisor = 100
 	}
-	w := &world{t: t, dir: t.TempDir(), format: s.format, divisor: s.divisor, token: "git-" + rand.Text(), files: map[string][]byte{}, posts: map[string][]string{},
+	w := &world{t: t, dir: t.TempDir(), ledger: newLedger, format: s.format, divisor: s.divisor, token: "git-" + rand.Text(), files: map[string][]byte{}, posts: map[string][]string{},
 		net: server.New(server.Options{Now: time.Now, TokenLife: s.life})}
 	t.Cleanup(w.scan) // runs last, when every process has ended
+	w.secret(w.token, base64.StdEncoding.EncodeToString([]byte(gitUser+":"+w.token)))
 	w.home = filepath.Join(w.dir, "home")
 	check(t, os.Mkdir(w.home, 0o755))
 	w.bare = gittest.Bare(t, filepath.Join(w.dir, "srv", "repo.git"), s.format)
@@ -130,6 +133,11 @@ func newWorld(t *testing.T, s setup) *world {
 	w.git.SetAuth(gitUser, w.token)
 	w.proxy = faultproxy.New(t, w.front())
 	w.url = w.proxy.URL + "/repo.git"
+	if s.bare {
+		w.files["README.md"] = []byte("Posts.\n")
+		w.push("begin")
+		return w
+	}
 	w.keys()
 	for _, d := range s.dests {
 		w.dests = append(w.dests, w.login(d))
@@ -166,8 +174,7 @@ func (w *world) keys() {
 	check(w.t, err)
 	w.files[vault.KeyPath], err = vault.SealKey(w.key, w.rcpts)
 	check(w.t, err)
-	basic := base64.StdEncoding.EncodeToString([]byte(gitUser + ":" + w.token))
-	w.secret(w.age.Secret, w.token, basic)
+	w.secret(w.age.Secret)
 	for line := range strings.SplitSeq(strings.Join(w.key.Secrets(), "\n"), "\n") {
 		if line != "" && !strings.HasPrefix(line, "-----") {
 			w.secret(line)
@@ -209,7 +216,7 @@ func (w *world) login(d destination) destination {
 	check(w.t, err)
 	w.logins++
 	data, err := vault.Seal(providers.Credential{
-		Provider: d.provider, Host: host, Target: string(d.target()), Account: d.account, Ledger: ledgerID,
+		Provider: d.provider, Host: host, Target: string(d.target()), Account: d.account, Ledger: w.ledger,
 		Login: fmt.Sprintf("login-%s-%d", d.name, w.logins), Obtained: time.Now(), Secrets: d.secrets,
 	}, w.rcpts)
 	check(w.t, err)
@@ -234,7 +241,7 @@ func (d destination) target() pipeline.Target {
 func (w *world) config() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "version: 1\ntimezone: UTC\nposts: [posts]\nledger: {branch: broadside-ledger, id: %s, signer: %q}\nage: {recipients: [%s]}\ndestinations:\n",
-		ledgerID, w.key.Line, w.age.Recipient)
+		w.ledger, w.key.Line, w.age.Recipient)
 	for _, d := range w.dests {
 		fmt.Fprintf(&b, "  %s:\n    provider: %s\n    server: %s\n    account: %s\n    target: %q\n    allow_private: true\n",
 			d.name, d.provider, d.server, d.account, d.target())
@@ -322,7 +329,7 @@ func (w *world) journalOptions() journal.Options {
 	check(w.t, err)
 	w.t.Cleanup(func() { _ = remote.Close() })
 	return journal.Options{
-		Remote: remote, Config: pipeline.LedgerConfig{Branch: "broadside-ledger", ID: ledgerID, Signer: w.key.Line},
+		Remote: remote, Config: pipeline.LedgerConfig{Branch: "broadside-ledger", ID: w.ledger, Signer: w.key.Line},
 		Home: journal.Home{URL: w.url, ContentBranch: "main"}, Clock: clock{}, Rand: rand.Reader, Run: "person:test", Actor: "person:test",
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			select {

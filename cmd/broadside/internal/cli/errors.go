@@ -98,24 +98,21 @@ func hintOf(err error) string {
 
 // printError writes one error, and its hint, to stderr.
 func (a *app) printError(err error) {
-	var with exitWith
-	if errors.As(err, &with) {
+	if _, ok := errors.AsType[exitWith](err); ok {
 		return
 	}
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("stopped before it was done")
 	}
-	var refused *journal.Refusal
 	code := ""
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*journal.Refusal](err); ok {
 		code = refused.Code
 	}
 	if a.flags.json {
 		_ = json.NewEncoder(a.err).Encode(map[string]string{"error": err.Error(), "code": code, "hint": hintOf(err)})
 		return
 	}
-	var config *publish.InvalidConfigError
-	if errors.As(err, &config) {
+	if config, ok := errors.AsType[*publish.InvalidConfigError](err); ok {
 		for _, d := range config.Diagnostics {
 			a.printDiagnostic(a.err, d)
 		}

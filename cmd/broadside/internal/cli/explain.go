@@ -176,8 +176,10 @@ func (s *status) closing() string {
 		n[p.Status]++
 	}
 	var out []string
-	for _, st := range []pipeline.PostStatus{pipeline.StatusNeedsAttention, pipeline.StatusFailed, pipeline.StatusHeld, pipeline.StatusPublishing,
-		pipeline.StatusPartiallyPublished, pipeline.StatusScheduled, pipeline.StatusPublished, pipeline.StatusCanceled, pipeline.StatusRetracted, pipeline.StatusDraft} {
+	for _, st := range []pipeline.PostStatus{
+		pipeline.StatusNeedsAttention, pipeline.StatusFailed, pipeline.StatusHeld, pipeline.StatusPublishing,
+		pipeline.StatusPartiallyPublished, pipeline.StatusScheduled, pipeline.StatusPublished, pipeline.StatusCanceled, pipeline.StatusRetracted, pipeline.StatusDraft,
+	} {
 		if n[st] > 0 {
 			out = append(out, fmt.Sprintf("%d %s", n[st], strings.ReplaceAll(string(st), "_", " ")))
 		}

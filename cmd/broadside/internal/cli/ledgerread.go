@@ -37,8 +37,10 @@ func (w *workspace) ledgerAt(ctx context.Context, where string) (*ledgerCopy, er
 			return nil, usageError{fmt.Errorf("--ledger %s: %w", where, err), "name a clone that has the ledger branch, or a folder with the branch checked out"}
 		}
 	}
-	remote, err := gitstore.Open(ctx, gitstore.Options{URL: abs, Transport: w.a.flags.transport, Env: w.a.getenv, Now: w.a.now,
-		TokenEnv: w.a.flags.tokenEnv, OnSecret: func(s string) { w.a.mask.Add(s) }})
+	remote, err := gitstore.Open(ctx, gitstore.Options{
+		URL: abs, Transport: w.a.flags.transport, Env: w.a.getenv, Now: w.a.now,
+		TokenEnv: w.a.flags.tokenEnv, OnSecret: func(s string) { w.a.mask.Add(s) },
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -124,8 +124,10 @@ func (w *workspace) restoreSources(ctx context.Context, remote gitstore.Remote, 
 	at := func(url, name string, chosen bool, pick func(gitstore.Refs) []string) (bool, error) {
 		r := remote
 		if url != "" {
-			if r, err = gitstore.Open(ctx, gitstore.Options{URL: url, Transport: w.a.flags.transport, Env: w.a.getenv, Now: w.a.now,
-				TokenEnv: w.a.flags.tokenEnv, OnSecret: func(s string) { w.a.mask.Add(s) }}); err != nil {
+			if r, err = gitstore.Open(ctx, gitstore.Options{
+				URL: url, Transport: w.a.flags.transport, Env: w.a.getenv, Now: w.a.now,
+				TokenEnv: w.a.flags.tokenEnv, OnSecret: func(s string) { w.a.mask.Add(s) },
+			}); err != nil {
 				return false, err
 			}
 			open = append(open, r)

@@ -71,7 +71,7 @@ func (p *plan) delivery(e *planEntry, it *compose.Item, d *ledger.Delivery, s *l
 	case pipeline.Scheduled, pipeline.Queued:
 		e.open(it, d, s, now)
 	case pipeline.Failed:
-		switch d.Reason {
+		switch d.Reason { //nolint:exhaustive // all others are told in the ledger's own words
 		case pipeline.ReasonLate:
 			e.State, e.Why = planLate, fmt.Sprintf("first seen %s after its time; it goes out only if the content branch had it in time", inWords(now.Sub(d.Due)))
 			e.Hint = "give it a new publish_at"

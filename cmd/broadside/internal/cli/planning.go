@@ -239,8 +239,10 @@ func (p *plan) gone(v *compose.View, before, after *ledger.State) {
 		if _, here := v.Item(id); here || now.State == d.State || now.Reason != pipeline.ReasonRemoved {
 			continue
 		}
-		p.Entries = append(p.Entries, planEntry{Post: id.Post, Path: d.Path, Destination: d.Dest, Target: id.Target, State: planGone,
-			Due: d.Due, By: d.By, Local: localTime(d.Due.UTC(), ""), Why: "its file is gone, a draft, or no longer names the destination: a run cancels it"})
+		p.Entries = append(p.Entries, planEntry{
+			Post: id.Post, Path: d.Path, Destination: d.Dest, Target: id.Target, State: planGone,
+			Due: d.Due, By: d.By, Local: localTime(d.Due.UTC(), ""), Why: "its file is gone, a draft, or no longer names the destination: a run cancels it",
+		})
 	}
 }
 

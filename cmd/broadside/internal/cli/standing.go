@@ -129,8 +129,10 @@ func (w *workspace) standing(v *compose.View, j *journal.Journal, now time.Time)
 		p := b.post(d.ID.Post, d.Path)
 		p.Deliveries = append(p.Deliveries, b.delivery(d))
 	}
-	out := &status{Now: now, Ledger: fmt.Sprintf("event file %d of %s", s.Number, s.Binding.HomeURL), Posts: []statusPost{}, Holds: []statusHold{},
-		Troubles: []publish.Trouble{}, Next: s.NextWake(now), LastRun: s.Tip.At, Behind: w.behind(s, j.Refs())}
+	out := &status{
+		Now: now, Ledger: fmt.Sprintf("event file %d of %s", s.Number, s.Binding.HomeURL), Posts: []statusPost{}, Holds: []statusHold{},
+		Troubles: []publish.Trouble{}, Next: s.NextWake(now), LastRun: s.Tip.At, Behind: w.behind(s, j.Refs()),
+	}
 	for _, p := range b.posts {
 		b.finish(p)
 		out.Posts = append(out.Posts, *p)

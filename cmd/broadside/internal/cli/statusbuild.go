@@ -27,8 +27,10 @@ type statusBuilder struct {
 }
 
 func newStatusBuilder(w *workspace, v *compose.View, s *ledger.State, now time.Time) *statusBuilder {
-	b := &statusBuilder{w: w, v: v, s: s, now: now, byPost: map[string]*statusPost{}, known: map[string][]*ledger.Delivery{},
-		errors: map[string][]pipeline.Diagnostic{}, timed: map[string]bool{}, ids: map[string]bool{}, troubles: s.Troubles(now)}
+	b := &statusBuilder{
+		w: w, v: v, s: s, now: now, byPost: map[string]*statusPost{}, known: map[string][]*ledger.Delivery{},
+		errors: map[string][]pipeline.Diagnostic{}, timed: map[string]bool{}, ids: map[string]bool{}, troubles: s.Troubles(now),
+	}
 	for _, d := range s.Deliveries {
 		b.known[d.ID.Post] = append(b.known[d.ID.Post], d)
 	}
@@ -106,8 +108,10 @@ func (b *statusBuilder) unseen(p *statusPost) {
 }
 
 func (b *statusBuilder) delivery(d *ledger.Delivery) *statusDelivery {
-	out := &statusDelivery{Destination: d.Dest, Target: d.ID.Target, State: d.State, Reason: d.Reason, Due: d.Due, By: d.By, NotBefore: d.NotBefore,
-		Receipts: []statusReceipt{}, Attempts: []statusAttempt{}}
+	out := &statusDelivery{
+		Destination: d.Dest, Target: d.ID.Target, State: d.State, Reason: d.Reason, Due: d.Due, By: d.By, NotBefore: d.NotBefore,
+		Receipts: []statusReceipt{}, Attempts: []statusAttempt{},
+	}
 	for _, n := range slices.Sorted(maps.Keys(d.Receipts)) {
 		out.Receipts = append(out.Receipts, receiptOf(d.Receipts[n]))
 	}

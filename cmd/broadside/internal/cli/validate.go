@@ -183,9 +183,11 @@ func againstLedger(v *compose.View, s *ledger.State, now time.Time) []pipeline.D
 		}
 		for _, o := range s.EqualSource(it.ID.Target, it.Rendition.Source, now.Add(-publish.DuplicateWithin)) {
 			if o.ID != it.ID {
-				out = append(out, pipeline.Diagnostic{Code: string(pipeline.ReasonDuplicate), Severity: pipeline.Error, File: it.Post.Path, Line: at.Line,
+				out = append(out, pipeline.Diagnostic{
+					Code: string(pipeline.ReasonDuplicate), Severity: pipeline.Error, File: it.Post.Path, Line: at.Line,
 					Column: at.Column, Message: fmt.Sprintf("the same text is out, or on its way, at %s as %s", it.Destination.Name, o.ID.Post),
-					Hint: "change the text, or set allow_duplicate: true", Post: it.ID.Post, Destination: it.Destination.Name})
+					Hint: "change the text, or set allow_duplicate: true", Post: it.ID.Post, Destination: it.Destination.Name,
+				})
 				break
 			}
 		}

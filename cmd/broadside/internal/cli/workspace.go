@@ -155,8 +155,10 @@ func (w *workspace) journal(ctx context.Context, remote gitstore.Remote, write b
 }
 
 func (w *workspace) journalOptions(remote gitstore.Remote) journal.Options {
-	return journal.Options{Remote: remote, Config: w.cfg.Ledger, Home: w.home(remote), Clock: w.a.clock(), Sleep: sleep, Rand: rand.Reader,
-		Run: w.a.person(), RunURL: w.a.runURL(), Actor: w.a.person()}
+	return journal.Options{
+		Remote: remote, Config: w.cfg.Ledger, Home: w.home(remote), Clock: w.a.clock(), Sleep: sleep, Rand: rand.Reader,
+		Run: w.a.person(), RunURL: w.a.runURL(), Actor: w.a.person(),
+	}
 }
 
 // signer opens the ledger's signing key from the checkout.

@@ -41,8 +41,10 @@ func TestDiagnosticsDocExplainsEveryCode(t *testing.T) {
 	}
 	for c := range seen {
 		// Those of single destinations stand in a trouble with their own words and remedy, not in a file's diagnostic.
-		if own := []string{"note", "no_target", "no_credential", "wrong_key", "bound_elsewhere", "bad_server", "bad_destination", "unknown_provider",
-			"cannot_encrypt", "credential_behind"}; strings.Contains(" "+strings.Join(own, " ")+" ", " "+c+" ") {
+		if own := []string{
+			"note", "no_target", "no_credential", "wrong_key", "bound_elsewhere", "bad_server", "bad_destination", "unknown_provider",
+			"cannot_encrypt", "credential_behind",
+		}; strings.Contains(" "+strings.Join(own, " ")+" ", " "+c+" ") {
 			continue
 		}
 		if !strings.Contains(string(doc), "| `"+c+"` |") {

@@ -60,8 +60,13 @@ var columns = []struct {
 	title   string
 	ability providers.Ability
 }{
-	{"threads", providers.CanReply}, {"media", providers.CanUpload}, {"lost answer found", providers.CanFind},
-	{"repetition harmless", providers.CanKey}, {"edit", providers.CanEdit}, {"delete", providers.CanDelete}, {"token refreshed", providers.CanRefresh},
+	{"threads", providers.CanReply},
+	{"media", providers.CanUpload},
+	{"lost answer found", providers.CanFind},
+	{"repetition harmless", providers.CanKey},
+	{"edit", providers.CanEdit},
+	{"delete", providers.CanDelete},
+	{"token refreshed", providers.CanRefresh},
 }
 
 func matrix(infos []providers.Info) string {
