@@ -73,7 +73,8 @@ const (
 	CodeHardWrapped            = "hard_wrapped"
 	CodeEmptyPost              = "empty_post"
 
-	// broadside.yaml.
+	// Of broadside.yaml:
+
 	CodeUnknownVersion  = "unknown_version"
 	CodeUnknownProvider = "unknown_provider"
 	CodeBadName         = "bad_name"

@@ -174,8 +174,10 @@ func (w *realWorld) once(id string, alts ...[]string) {
 	w.t.Helper()
 	s := w.state()
 	for _, n := range w.nets {
-		for _, secret := range w.credential(n).Secrets { // also of a session that a run has begun
-			w.secret(secret)
+		for name, secret := range w.credential(n).Secrets { // also of a session that a run has begun
+			if name != "identifier" { // a handle, which is no secret
+				w.secret(secret)
+			}
 		}
 	}
 	texts := w.posts[id]
