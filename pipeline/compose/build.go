@@ -89,7 +89,8 @@ type builder struct {
 func (b *builder) check(p *pipeline.Post) []pipeline.Diagnostic {
 	var items []*Item
 	var diags []pipeline.Diagnostic
-	draft := p.Draft()
+	draft := p.Draft() && !p.Errors
+	seen := map[pipeline.Diagnostic]bool{}
 	for _, at := range p.Destinations {
 		dest, ok := b.in.Config.Destination(at.Name)
 		if !ok {
@@ -97,7 +98,8 @@ func (b *builder) check(p *pipeline.Post) []pipeline.Diagnostic {
 		}
 		it, ds := b.item(p, at, dest)
 		for _, d := range ds {
-			if !slices.Contains(diags, d) {
+			if !seen[d] {
+				seen[d] = true
 				diags = append(diags, d)
 			}
 		}

@@ -22,6 +22,7 @@ type bodyReader struct {
 	// blocks and at are the current segment's.
 	blocks []providers.Block
 	at     []pipeline.Pos
+	parts  int // that were begun after the first
 }
 
 // body parses a Markdown text. override tells that it is a text: of the front matter, where no ::: block may stand.
@@ -40,7 +41,7 @@ func (p *Parser) body(post *pipeline.Post, s *source, r *report, wrapHint, overr
 	c.whole, s.starts = string(s.text), c.mem.lines[:0]
 	doc := p.markdown.Parse(text.NewReader(s.text))
 	b := &bodyReader{converter: c, post: post, out: c.mem.segments[:0], blocks: c.mem.blocks[:0], at: c.mem.at[:0]}
-	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+	for n := doc.FirstChild(); n != nil && b.parts < maxParts; n = n.NextSibling() {
 		if d, ok := n.(*directive); ok && d.role == opener && !override {
 			b.directive(d)
 			continue
@@ -49,6 +50,9 @@ func (p *Parser) body(post *pipeline.Post, s *source, r *report, wrapHint, overr
 	}
 	b.flush(pipeline.Segment{})
 	out := slices.Clone(b.out)
+	if b.parts >= maxParts {
+		out = nil
+	}
 	c.mem.segments, c.mem.blocks, c.mem.at, c.mem.lines = b.out, b.blocks, b.at, s.starts
 	s.starts = nil
 	return pipeline.Body{Segments: out}
@@ -116,6 +120,12 @@ func (b *bodyReader) thematicBreak(v *ast.ThematicBreak) {
 	if len(b.cur.Only) > 0 || len(b.cur.Not) > 0 {
 		b.error(CodeBlockCrossesPart, at, "a part starts inside a ::: block",
 			"close the block before --- and open it again after it; only `instead` may hold parts")
+		return
+	}
+	if b.parts++; b.parts >= maxParts {
+		if b.parts == maxParts {
+			b.error(CodeTooManyParts, at, fmt.Sprintf("more than %d parts in one text", maxParts), "make several posts of it")
+		}
 		return
 	}
 	audience := pipeline.Segment{Instead: b.cur.Instead}

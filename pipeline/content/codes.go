@@ -15,6 +15,7 @@ const (
 	CodeStrayFile         = "stray_file"
 	CodeUnreferencedMedia = "unreferenced_media"
 	CodeSymlink           = "symlink"
+	CodeBadPath           = "bad_path"
 	CodeDuplicateID       = "duplicate_id"
 
 	// YAML:
@@ -51,6 +52,7 @@ const (
 
 	CodeTooDeep                = "too_deep"
 	CodeTooComplex             = "too_complex"
+	CodeTooManyParts           = "too_many_parts"
 	CodeBlockUnclosed          = "block_unclosed"
 	CodeBlockNotOpen           = "block_not_open"
 	CodeBlockNested            = "block_nested"

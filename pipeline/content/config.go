@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"path"
@@ -141,10 +142,15 @@ func (c *configReader) schema(root ast.Node) {
 	for _, i := range c.infos {
 		infos = append(infos, i)
 	}
-	s, err := SchemaFor(infos, nil)
+	slices.SortFunc(infos, func(a, b providers.Info) int { return strings.Compare(a.Name, b.Name) })
+	made, err := configSchema(infos)
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(made)
+	}
 	if err == nil {
 		var compiled *jsonschema.Schema
-		if compiled, err = compileSchema("config", string(s.Config)); err == nil {
+		if compiled, err = compileSchema("config", string(text)); err == nil {
 			c.conforms(compiled, top, c.plain(root))
 			return
 		}

@@ -110,7 +110,9 @@ func Parse(path string, data []byte, cfg *pipeline.Config, infos map[string]prov
 func (p *Parser) Parse(path string, data []byte) (*pipeline.Post, []pipeline.Diagnostic) {
 	r := &report{file: path}
 	post := &pipeline.Post{Path: path, LineBreaks: lineBreaksKeep, IDPos: pipeline.Pos{Line: 1, Column: 1}}
-	p.guarded(post, data, r)
+	if goodPath(r) {
+		p.guarded(post, data, r)
+	}
 	for i := range r.list {
 		d := &r.list[i]
 		d.Post = post.ID

@@ -136,16 +136,20 @@ func (f *loaded) fail(code, message, hint string) {
 }
 
 func (f *loaded) read(ctx context.Context, fsys FS, p *Parser) {
+	r := &report{file: f.Path}
 	switch {
 	case f.Symlink:
 		if !f.other {
-			r := &report{file: f.Path}
 			r.warn(CodeSymlink, pipeline.Pos{}, "a symbolic link is not followed: no post is read here", "put the post itself here")
 			f.list = r.list
 		}
 		return
+	case !goodPath(r):
+		if !f.other {
+			f.list = r.list
+		}
+		return
 	case f.Size > MaxPost:
-		r := &report{file: f.Path}
 		tooLarge(r, f.Size)
 		f.list = r.list
 		return

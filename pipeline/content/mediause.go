@@ -18,8 +18,8 @@ var (
 	schemeForm = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]+:|//)`)
 )
 
-// maxParts bounds `part:` in the front matter.
-const maxParts = 1000
+// maxParts bounds the parts of one text, and `part:` in the front matter.
+const maxParts = 500
 
 // image reads an image that is alone in its paragraph.
 func (c *converter) image(v *gast.Image) pipeline.MediaUse {

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"sort"
+	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/broadside-pub/broadside/pipeline"
@@ -11,6 +14,9 @@ import (
 
 // MaxPost is the size of the largest post, in bytes.
 const MaxPost = 1 << 20
+
+// maxPath is the longest path of a post, in bytes: no more can be recorded with its deliveries.
+const maxPath = 1024
 
 // source is a text in a file, with what it takes to say where in the file an offset lies.
 type source struct {
@@ -97,6 +103,25 @@ func clean(data []byte, r *report) ([]byte, bool) {
 		}
 	}
 	return data, true
+}
+
+// goodPath reports a path that the ledger could not record, and lets r show it escaped.
+func goodPath(r *report) bool {
+	name, fault := r.file, ""
+	switch {
+	case !utf8.ValidString(name):
+		fault = "is not valid UTF-8"
+	case strings.ContainsFunc(name, unicode.IsControl):
+		fault = "holds a control character"
+	case len(name) > maxPath:
+		fault = fmt.Sprintf("has %d bytes; the most is %d", len(name), maxPath)
+	default:
+		return true
+	}
+	quoted := strconv.Quote(name)
+	r.file = quoted[1 : len(quoted)-1]
+	r.error(CodeBadPath, pipeline.Pos{}, fmt.Sprintf("the path %q %s", short(name), fault), "rename the file")
+	return false
 }
 
 // report gathers the diagnostics of one file.

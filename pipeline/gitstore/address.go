@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"unicode"
 )
 
 // address is a remote's URL taken apart.
@@ -27,7 +28,7 @@ func parseAddress(raw, dir string) (address, error) {
 	if raw == "" {
 		return address{}, fmt.Errorf("the git remote has no URL")
 	}
-	if strings.HasPrefix(raw, "-") || strings.ContainsAny(raw, "\x00\n\r") {
+	if strings.HasPrefix(raw, "-") || hasControl(raw) {
 		return address{}, fmt.Errorf("%q cannot be the URL of a git remote", RedactURL(raw))
 	}
 	if strings.Contains(raw, "://") {
@@ -86,6 +87,9 @@ func parseURL(raw string) (address, error) {
 		if len(path) > 2 && path[0] == '/' && isDrive(path[1:2]) && path[2] == ':' {
 			path = path[1:]
 		}
+		if hasControl(path) {
+			return address{}, controlError(a.clean)
+		}
 		return fileAddress(path), nil
 	case "git+ssh", "ssh+git":
 		a.scheme = "ssh"
@@ -96,8 +100,12 @@ func parseURL(raw string) (address, error) {
 	return a, checkHost(a)
 }
 
-// checkHost refuses names that a program could take for an option.
+// checkHost refuses names that a program could take for an option, and control characters, which a URL may hold encoded:
+// in what is told to a credential helper, a line break would name another host.
 func checkHost(a address) error {
+	if a.hasControl() {
+		return controlError(a.clean)
+	}
 	if strings.HasPrefix(a.host, "-") || strings.HasPrefix(a.path, "-") || a.user != nil && strings.HasPrefix(a.user.Username(), "-") {
 		return fmt.Errorf("%q cannot be the URL of a git remote", a.clean)
 	}
@@ -105,4 +113,32 @@ func checkHost(a address) error {
 		return fmt.Errorf("the URL %q of the git remote names no host", a.clean)
 	}
 	return nil
+}
+
+// hasControl tells whether a decoded field holds a control character.
+func (a address) hasControl() bool {
+	return hasControl(a.host, a.port, a.path) || a.url != nil && urlHasControl(a.url) || userHasControl(a.user)
+}
+
+func urlHasControl(u *url.URL) bool { return hasControl(u.Host, u.Path) || userHasControl(u.User) }
+
+func userHasControl(u *url.Userinfo) bool {
+	if u == nil {
+		return false
+	}
+	password, _ := u.Password()
+	return hasControl(u.Username(), password)
+}
+
+func hasControl(texts ...string) bool {
+	for _, s := range texts {
+		if strings.ContainsFunc(s, unicode.IsControl) {
+			return true
+		}
+	}
+	return false
+}
+
+func controlError(clean string) error {
+	return fmt.Errorf("the URL %q of the git remote holds a control character (perhaps encoded, as %%0a): remove it", clean)
 }

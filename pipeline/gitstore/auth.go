@@ -111,6 +111,9 @@ func (o *opener) askHelpers(ctx context.Context) (credentials, bool) {
 	if err != nil {
 		return credentials{}, false
 	}
+	if o.addr.hasControl() {
+		return credentials{}, false // the protocol has one field a line
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "protocol=%s\nhost=%s\n", o.addr.scheme, o.addr.url.Host)
 	if p := strings.TrimPrefix(o.addr.url.Path, "/"); p != "" {

@@ -136,6 +136,8 @@ func (w *httpWire) checkRedirect(req *http.Request, via []*http.Request) error {
 		return fmt.Errorf("a push or fetch was redirected to %s: use that address as the remote", RedactURL(req.URL.String()))
 	case req.URL.Scheme != "https" && (req.URL.Scheme != "http" || via[len(via)-1].URL.Scheme == "https"):
 		return fmt.Errorf("refused a redirect to %s", RedactURL(req.URL.String()))
+	case urlHasControl(req.URL):
+		return fmt.Errorf("refused a redirect to %s: it holds a control character", RedactURL(req.URL.String()))
 	}
 	trusted := true
 	for _, r := range append(via[1:], req) {

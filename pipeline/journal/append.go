@@ -91,18 +91,23 @@ func (j *Journal) Append(ctx context.Context, expect Expect, decide Decide) erro
 	j.queue = append(j.queue, r)
 	if j.leading {
 		j.mu.Unlock()
-		select {
-		case err := <-r.done:
-			return err
-		case <-ctx.Done():
-			// The commit may still land: the caller must treat this as not known.
-			return ctx.Err()
-		}
+		return r.wait(ctx)
 	}
 	j.leading = true
 	j.mu.Unlock()
-	j.lead(ctx)
-	return <-r.done
+	// What others wait for must not end with this caller's context.
+	go j.lead(context.WithoutCancel(ctx))
+	return r.wait(ctx)
+}
+
+// wait returns what became of a request, or the context's end: its commit may then still land.
+func (r *request) wait(ctx context.Context) error {
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // lead pushes batches until the queue is empty.
@@ -195,7 +200,7 @@ func (j *Journal) settle(ctx context.Context, prop *proposal, res gitstore.Resul
 		j.adopt(prop, prop.snap.Commit())
 		return true, false, nil
 	case gitstore.Moved:
-		return false, false, j.Sync(ctx)
+		return false, false, j.resync(ctx, res.Refs)
 	case gitstore.Rejected, gitstore.AuthError:
 		if refs, err := j.opt.Remote.Refs(ctx); err == nil && refs.Tips[j.opt.Config.Ref()] == prop.snap.Commit() {
 			j.adopt(prop, refs.Tips[j.opt.Config.MarkRef()])

@@ -11,7 +11,7 @@ import (
 )
 
 // FilesOf shows a commit's tree as the files of a ledger.
-func FilesOf(s gitstore.Snapshot) ledger.Files { return files{s} }
+func FilesOf(s gitstore.Snapshot) ledger.Files { return filesOf(s) }
 
 // Inspection is what can be said of a ledger without believing it.
 type Inspection struct {
@@ -49,7 +49,7 @@ func Inspect(ctx context.Context, opt Options) (Inspection, error) {
 		return in, nil
 	}
 	in.Snap = snap
-	in.Report, err = ledger.Verify(files{snap})
+	in.Report, err = ledger.Verify(filesOf(snap))
 	if errors.Is(err, ledger.ErrNoLedger) {
 		in.Report = ledger.Report{State: ledger.New(), Problems: []ledger.Problem{{Path: ledger.FormatPath, Message: err.Error()}}}
 		err = nil

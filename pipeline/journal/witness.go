@@ -77,7 +77,7 @@ func (w *Witness) judge(opt Options) string {
 	if _, err := gitstore.VerifySSH(w.snap.Raw(), []ssh.PublicKey{key}); err != nil {
 		return "it is not signed by the ledger's signer (" + err.Error() + ")"
 	}
-	rep, err := ledger.Verify(files{w.snap})
+	rep, err := ledger.Verify(filesOf(w.snap))
 	switch {
 	case errors.Is(err, ledger.ErrNoLedger):
 		return "it holds no ledger"

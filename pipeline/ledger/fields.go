@@ -17,7 +17,7 @@ type Field struct {
 // DESIGN, for people; the codec sorts.
 var kindFields = map[Kind]struct{ required, optional []string }{
 	Bound:      {[]string{"ledger", "home_url", "content_branch", "actor", "why"}, []string{"repo_id", "signer"}},
-	Scheduled:  {[]string{"post", "target", "dest", "due", "by", "path", "blob", "config", "source"}, []string{"slot", "login"}},
+	Scheduled:  {[]string{"post", "target", "dest", "due", "by", "path", "config", "source"}, []string{"slot", "login", "blob"}},
 	Prepared:   {[]string{"post", "target", "dest", "step", "state"}, []string{"lease_until", "handle", "expires"}},
 	Claimed:    {[]string{"post", "target", "dest", "attempt", "gen", "lease_until", "content", "source", "rendition", "parts", "purpose"}, []string{"evidence", "login", "sent"}},
 	Renewed:    {[]string{"post", "target", "dest", "attempt", "lease_until"}, nil},

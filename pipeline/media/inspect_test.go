@@ -161,6 +161,8 @@ func TestWorkTreeNeverLeavesTheRepository(t *testing.T) {
 	link(outside, "out.png")
 	link(filepath.Dir(outside), "outdir")
 	link("media/a.png", "in.png")
+	link("media", "indir")
+	link("nothing.png", "dangling.png")
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +170,7 @@ func TestWorkTreeNeverLeavesTheRepository(t *testing.T) {
 	t.Cleanup(func() { _ = root.Close() })
 	src := media.WorkTree{Root: root, Tracked: func(p string) bool { return p == "media/sparse.png" }}
 	for path, want := range map[string]error{
-		"media/a.png": nil, "in.png": nil, "out.png": media.ErrOutside, "outdir/secret.png": media.ErrOutside,
+		"media/a.png": nil, "in.png": media.ErrSymlink, "indir/a.png": media.ErrSymlink, "dangling.png": media.ErrSymlink, "out.png": media.ErrOutside, "outdir/secret.png": media.ErrOutside,
 		"../x": media.ErrOutside, "/etc/passwd": media.ErrOutside, "media/../../x": media.ErrOutside, ".": media.ErrOutside,
 		"none.png": fs.ErrNotExist, "media/sparse.png": media.ErrNotCheckedOut, "media": fs.ErrInvalid,
 	} {
@@ -223,7 +225,7 @@ func TestLoaderPlacesProblemsInThePost(t *testing.T) {
 	t.Parallel()
 	src := &files{
 		data:  map[string][]byte{"m/a.png": asPNG(t, quarters(8, 8)), "m/lfs.png": []byte(pointer), "m/b.jpg": asPNG(t, quarters(8, 8))},
-		err:   map[string]error{"m/sparse.png": media.ErrNotCheckedOut, "m/out.png": media.ErrOutside, "m/odd.png": errors.New("odd"), "m/big.png": media.ErrTooLarge},
+		err:   map[string]error{"m/sparse.png": media.ErrNotCheckedOut, "m/out.png": media.ErrOutside, "m/odd.png": errors.New("odd"), "m/big.png": media.ErrTooLarge, "m/link.png": media.ErrSymlink},
 		reads: map[string]int{},
 	}
 	l := media.NewLoader(src, pipeline.MediaConfig{Alt: "required"})
@@ -234,7 +236,7 @@ func TestLoaderPlacesProblemsInThePost(t *testing.T) {
 	}{
 		"m/a.png": {"", true}, "m/b.jpg": {"media_type_mismatch", true}, "m/lfs.png": {"lfs_pointer", false},
 		"m/none.png": {"media_missing", false}, "m/sparse.png": {"media_not_checked_out", false}, "m/out.png": {"media_outside", false},
-		"m/odd.png": {"media_unreadable", false}, "m/big.png": {"media_too_large", false}, "": {"", false},
+		"m/odd.png": {"media_unreadable", false}, "m/big.png": {"media_too_large", false}, "m/link.png": {"media_symlink", false}, "": {"", false},
 	} {
 		use := pipeline.MediaUse{Src: "/" + path, Path: path, Alt: "x", HasAlt: true, Pos: pipeline.Pos{Line: 7, Column: 3}, Focus: &[2]float64{0, 1}}
 		m, ds, ok := l.Load(post, use)

@@ -25,8 +25,8 @@ const (
 )
 
 // Source reads files of one commit or one work tree. Errors wrap fs.ErrNotExist for a path that is not there,
-// ErrNotCheckedOut for one that the repository has and this checkout lacks, ErrTooLarge for more than MaxBytes, and
-// ErrOutside for one that leads out of the repository.
+// ErrNotCheckedOut for one that the repository has and this checkout lacks, ErrTooLarge for more than MaxBytes,
+// ErrOutside for one that leads out of the repository, and ErrSymlink for one that is a symbolic link or lies below one.
 type Source interface {
 	Read(path string) ([]byte, error)
 }
@@ -36,9 +36,10 @@ var (
 	ErrNotCheckedOut = errors.New("not in this checkout")
 	ErrTooLarge      = errors.New("file too large")
 	ErrOutside       = errors.New("leads out of the repository")
+	ErrSymlink       = errors.New("a symbolic link")
 )
 
-// WorkTree is a Source over a folder. Links inside it are followed, links out of it are not.
+// WorkTree is a Source over a folder. Symbolic links are not followed: a commit holds where they lead, not what is there.
 type WorkTree struct {
 	Root *os.Root
 	// Tracked tells whether the repository has a path that the folder lacks; nil: not known.
@@ -53,6 +54,9 @@ func (w WorkTree) Read(name string) ([]byte, error) {
 	f, err := w.Root.Open(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
+			if w.linked(name) {
+				return nil, fmt.Errorf("%s: %w", name, ErrSymlink)
+			}
 			if w.Tracked != nil && w.Tracked(name) {
 				return nil, fmt.Errorf("%s: %w", name, ErrNotCheckedOut)
 			}
@@ -64,6 +68,9 @@ func (w WorkTree) Read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	defer func() { _ = f.Close() }()
+	if w.linked(name) {
+		return nil, fmt.Errorf("%s: %w", name, ErrSymlink)
+	}
 	info, err := f.Stat()
 	switch {
 	case err != nil:
@@ -81,6 +88,16 @@ func (w WorkTree) Read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", name, ErrTooLarge)
 	}
 	return data, nil
+}
+
+// linked tells whether name or a folder above it is a symbolic link.
+func (w WorkTree) linked(name string) bool {
+	for ; name != "."; name = path.Dir(name) {
+		if info, err := w.Root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Problem is something to say about a file. It is an error where its Severity is pipeline.Error.
@@ -112,6 +129,9 @@ func unreadable(name string, err error) *Problem {
 			"%s does not exist", name)
 	case errors.Is(err, ErrTooLarge):
 		return failed("media_too_large", "shrink it; no network takes that much", "%s is larger than %d MiB", name, MaxBytes>>20)
+	case errors.Is(err, ErrSymlink):
+		return failed("media_symlink", "put the file itself there, or name the file that the link leads to",
+			"%s is a symbolic link or lies below one; links are not followed", name)
 	case errors.Is(err, ErrOutside):
 		return failed("media_outside", "media must lie inside the repository", "%s leads out of the repository", name)
 	}

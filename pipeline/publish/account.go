@@ -91,7 +91,7 @@ func (r *run) open(ctx context.Context, d *pipeline.Destination) (*account, erro
 		return fail("unknown_provider", "", fmt.Errorf("destination %s: no provider %q", d.Name, d.Provider))
 	}
 	if d.Target == "" {
-		return fail("no_target", "`broadside auth add "+d.Name+"` writes it", fmt.Errorf("destination %s has no target: the account is not known", d.Name))
+		return nil, noTarget(d)
 	}
 	cred, err := r.credential(ctx, d)
 	if err != nil {
@@ -111,6 +111,14 @@ func (r *run) open(ctx context.Context, d *pipeline.Destination) (*account, erro
 	}
 	a := &account{dest: d, info: info, cred: *cred, limits: d.Limits}
 	return a, r.adapt(a, server)
+}
+
+// noTarget is why nothing goes out at a destination whose account is not known.
+func noTarget(d *pipeline.Destination) *accountError {
+	return &accountError{
+		Code: "no_target", Dest: d.Name, Hint: "`broadside auth add " + d.Name + "` writes it; commit it",
+		Err: fmt.Errorf("nothing goes out at %s: it has no target, so that its account is not known", d.Name),
+	}
 }
 
 // hostOf is the server whose host a credential must be bound to: a webhook's address is a secret, so that the

@@ -107,6 +107,9 @@ func (r *run) claim(ctx context.Context, a *account, it *compose.Item, p prepare
 	gaveUp := judged{verdict: doubt, reason: pipeline.ReasonAmbiguous, detail: "an earlier attempt may be out, and the network no longer recognises a repetition"}
 	err = r.j.Append(ctx, r.expect(), func(tx *journal.Tx) error {
 		c = nil
+		if r.ending.Load() {
+			return errSkip
+		}
 		d := tx.State.Deliveries[it.ID]
 		if err := r.claimable(tx.State, d, it, a, tx.Now); err != nil {
 			return err
@@ -133,6 +136,9 @@ func (r *run) claim(ctx context.Context, a *account, it *compose.Item, p prepare
 			c.lease.keyEnd = c.sent.Add(window)
 		}
 		if d.Login != "" && d.Login != a.cred.Login {
+			if err := release(tx, d.Login); err != nil {
+				return err
+			}
 			if err := tx.Add(tx.State.Schedule(tx.Stamp, again(d, a.cred.Login))); err != nil {
 				return err
 			}
@@ -165,6 +171,19 @@ func (r *run) claim(ctx context.Context, a *account, it *compose.Item, p prepare
 	return c, nil
 }
 
+// release lifts the hold on a login that a newer one has taken the place of.
+func release(tx *journal.Tx, login string) error {
+	for _, id := range slices.Sorted(maps.Keys(tx.State.Holds)) {
+		if tx.State.Holds[id].Scope != ledger.ScopeLogin(login) {
+			continue
+		}
+		if err := tx.Add(tx.State.Release(tx.Stamp, id, "new_login", "")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // again schedules a delivery as it is, but for the login that will be used.
 func again(d *ledger.Delivery, login string) ledger.ScheduleInput {
 	return ledger.ScheduleInput{ID: d.ID, Dest: d.Dest, Due: d.Due, By: d.By, Slot: d.Slot, Path: d.Path, Blob: d.Blob, Config: d.Config, Source: d.Source, Login: login}
@@ -178,7 +197,7 @@ func (r *run) claimable(s *ledger.State, d *ledger.Delivery, it *compose.Item, a
 	if _, why := dueNow(s, d, it, now); why != "" {
 		return errSkip
 	}
-	if w, err := window(r.view.Config, it, d.FirstSeen); len(d.Receipts) == 0 && (err != nil || !w.Due.Equal(d.Due) || !w.By.Equal(d.By)) {
+	if w, err := window(r.view.Config, it, firstSeen(s, it, now)); len(d.Receipts) == 0 && (err != nil || !w.Due.Equal(d.Due) || !w.By.Equal(d.By)) {
 		return errSkip // its times were changed while its outcome was not known: the next look takes them over
 	}
 	if last := d.Last(); len(d.Receipts) > 0 && last != nil && last.Source != it.Rendition.Source {
@@ -214,6 +233,9 @@ func (r *run) write(ctx context.Context, c *claim) error {
 		if err != nil {
 			return r.end(ctx, c, judge(err, true, c.tries, r.clock.Wall()), i)
 		}
+		if other, part, taken := r.j.State().Taken(c.it.ID.Target, rec.ID); taken && (other != c.it.ID || part != i) {
+			return r.end(ctx, c, judged{verdict: doubt, reason: pipeline.ReasonAmbiguous, detail: bounded("the network answered with the id of another post, "+rec.ID, maxDetail)}, i)
+		}
 		stored, err := r.receipt(ctx, c, i, rec, "response")
 		if err != nil {
 			return err
@@ -238,8 +260,12 @@ func follow(t providers.Thread, part int, rec ledger.PartReceipt) providers.Thre
 // send makes the one write of a part. A doubtful answer is followed at once by what settles it without risk: the
 // finder, then, where the network decides atomically, the identical write again.
 func (r *run) send(ctx context.Context, c *claim, i int, m providers.Message, thread providers.Thread) (providers.Receipt, error) {
+	var doubtful error // what an earlier round was told: it may have been published, whatever a later one says
 	for round := 0; ; round++ {
 		if err := c.lease.check(); err != nil {
+			if doubtful != nil {
+				return providers.Receipt{}, doubtful
+			}
 			return providers.Receipt{}, &providers.Error{Kind: providers.Unavailable, Reach: providers.NotSent, Op: c.acct.info.Name, Err: err}
 		}
 		r.progress("publishing", c.it.ID.Post, c.acct.dest.Name, partOf(i, len(c.parts)))
@@ -248,11 +274,13 @@ func (r *run) send(ctx context.Context, c *claim, i int, m providers.Message, th
 			return rec, nil
 		}
 		if judge(err, true, c.tries, r.clock.Wall()).verdict != doubt {
-			if round > 0 {
-				// An earlier round may have been published: this answer says nothing of it.
-				return rec, &providers.Error{Kind: providers.Ambiguous, Reach: providers.MaybeSent, Op: c.acct.info.Name, Err: err}
+			if doubtful != nil {
+				return rec, doubtful
 			}
 			return rec, err
+		}
+		if doubtful == nil {
+			doubtful = err
 		}
 		r.opt.Log.Debug("outcome not known", "post", c.it.ID.Post, "dest", c.acct.dest.Name, "err", err)
 		if found, ok := r.findNow(ctx, c, i, thread); ok {

@@ -107,8 +107,16 @@ func (t fenced) RoundTrip(r *http.Request) (*http.Response, error) {
 			if r.Body != nil {
 				_ = r.Body.Close()
 			}
-			return nil, err
+			return nil, fenceError{err}
 		}
 	}
 	return t.base.RoundTrip(r)
 }
+
+// fenceError is a request that the fence kept from leaving.
+type fenceError struct{ error }
+
+// NotSent tells the client that no byte of the request left.
+func (fenceError) NotSent() bool { return true }
+
+func (e fenceError) Unwrap() error { return e.error }

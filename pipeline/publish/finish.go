@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/broadside-pub/broadside/pipeline"
@@ -14,6 +15,12 @@ import (
 
 // toldAgain is how often a trouble that stands is told.
 const toldAgain = 24 * time.Hour
+
+// What the fingerprints of troubles begin with that are not the ledger's.
+const (
+	fileTrouble    = "invalid:"
+	accountTrouble = "account:"
+)
 
 // finish gathers what a person should know, and writes the tip that says how far this run came.
 func (r *run) finish(ctx context.Context) error {
@@ -29,10 +36,18 @@ func (r *run) finish(ctx context.Context) error {
 		t.New = again && !t.Settled || !slices.Contains(s.Tip.Told, t.Fingerprint)
 		told = append(told, t.Fingerprint)
 	}
+	if r.result.Idle {
+		// Nothing was read, and nothing has changed: what was wrong with files and accounts still is.
+		told = append(told, slices.DeleteFunc(slices.Clone(s.Tip.Told), func(f string) bool {
+			return !strings.HasPrefix(f, fileTrouble) && !strings.HasPrefix(f, accountTrouble)
+		})...)
+	}
 	slices.Sort(told)
 	told = slices.Compact(told)
 	r.result.Waiting = waiting(s, now)
-	r.result.Next = s.NextWake(now)
+	if next := s.NextWake(now); next.After(now) {
+		r.result.Next = next
+	}
 	if r.opt.DryRun || r.failed != nil {
 		return nil
 	}
@@ -103,12 +118,19 @@ func (r *run) troubles(s *ledger.State, now time.Time) []Trouble {
 			continue
 		}
 		out = append(out, Trouble{
-			Fingerprint: "account:" + e.Dest + ":" + e.Code, Destination: e.Dest, Code: e.Code, Message: e.Error(),
+			Fingerprint: accountTrouble + e.Dest + ":" + e.Code, Destination: e.Dest, Code: e.Code, Message: e.Error(),
 			Hint: e.Hint, Person: true,
 		})
 	}
-	if r.view == nil {
-		return out
+	for it, err := range r.refused {
+		out = append(out, Trouble{
+			Fingerprint: fileTrouble + sha256Hex([]byte(it.ID.String() + err.Error()))[:16], Post: it.ID.Post, Destination: it.Destination.Name,
+			Code: "not_scheduled", Message: it.ID.Post + " at " + it.Destination.Name + " cannot be scheduled: " + err.Error(), Person: true,
+			Hint: "`broadside status " + it.ID.Post + "` shows where it stands",
+		})
+	}
+	if r.view == nil || r.result.Idle {
+		return out // what was read to find the ledger was read without it
 	}
 	r.result.Diagnostics = append(r.result.Diagnostics, LateDestinations(r.view, s, now)...)
 	for _, d := range slices.Concat(r.view.Diagnostics, Conflicts(r.view, s)) {
@@ -117,7 +139,7 @@ func (r *run) troubles(s *ledger.State, now time.Time) []Trouble {
 		}
 		r.result.Diagnostics = append(r.result.Diagnostics, d)
 		out = append(out, Trouble{
-			Fingerprint: "invalid:" + sha256Hex([]byte(d.File + "\x00" + d.Code + "\x00" + d.Destination + "\x00" + d.Message))[:16],
+			Fingerprint: fileTrouble + sha256Hex([]byte(d.File + "\x00" + d.Code + "\x00" + d.Destination + "\x00" + d.Message))[:16],
 			Post:        d.Post, Destination: d.Destination, Code: d.Code, Message: d.String(), Hint: d.Hint, Invalid: true,
 		})
 	}
@@ -169,7 +191,7 @@ func describe(t ledger.Trouble) Trouble {
 	case t.Reason == ledger.TroubleExtraCopy:
 		out.Person = true
 		out.Message = fmt.Sprintf("%s may be out twice%s", at, detail)
-		out.Hint = "look at the network and delete the copy that should not be there"
+		out.Hint = "look at the network, delete the copy that should not be there, then: `" + cmd("known --id ID") + "`"
 	case t.Reason == ledger.TroubleHeld:
 		out.Person, out.Message = true, fmt.Sprintf("%s is held back%s", at, detail)
 		out.Hint = "if the credential was refused: `broadside auth add " + out.Destination + "`, commit and merge, and it goes on by itself; a person's hold: `broadside release`"
@@ -182,7 +204,7 @@ func describe(t ledger.Trouble) Trouble {
 	case t.State == pipeline.Uncertain:
 		out.Person = true
 		out.Message = fmt.Sprintf("%s may be published or not%s", at, detail)
-		out.Hint = "look at the network, then: `" + cmd("published --url URL") + "`, or if it is not there `" + cmd("retry") + "`, or `" + cmd("cancel") + "`"
+		out.Hint = "where the network can be asked, the next run does so by itself; if it stays like this, look at the network, then: `" + cmd("published --url URL") + "`, or if it is not there `" + cmd("retry") + "`, or `" + cmd("cancel") + "`"
 	case t.Reason == pipeline.ReasonPartial:
 		out.Person, out.Failed = true, true
 		out.Message = fmt.Sprintf("%s is out in part%s", at, detail)
@@ -195,6 +217,10 @@ func describe(t ledger.Trouble) Trouble {
 		out.Failed = true
 		out.Message = fmt.Sprintf("%s did not go out: it came late%s", at, detail)
 		out.Hint = "give it a new publish_at"
+	case t.Reason == pipeline.ReasonDuplicate:
+		out.Failed = true
+		out.Message = fmt.Sprintf("%s did not go out%s", at, detail)
+		out.Hint = "change the text, set allow_duplicate: true, or `" + cmd("cancel") + "`"
 	default:
 		out.Failed = true
 		out.Message = fmt.Sprintf("%s did not go out (%s)%s", at, t.Reason, detail)

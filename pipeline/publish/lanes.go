@@ -19,6 +19,10 @@ func (r *run) lanes(ctx context.Context) (moved bool, err error) {
 	byLogin := map[string][]*account{}
 	for i := range r.view.Config.Destinations {
 		d := &r.view.Config.Destinations[i]
+		if d.Target == "" && r.wantedSoon(d.Name) {
+			r.blockAccount(noTarget(d))
+			continue
+		}
 		if !r.busyAt(d) {
 			continue
 		}

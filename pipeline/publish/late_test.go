@@ -84,3 +84,30 @@ func TestRefusedRepetitionStaysUncertain(t *testing.T) {
 		g.wantTexts("alpha", "Once.")
 	})
 }
+
+// TestDoubtOutlivesTheLease has a run sleep past its lease while a write is answered, on a network whose key makes it try
+// once more: what keeps the second try back must not pass for what became of the first.
+func TestDoubtOutlivesTheLease(t *testing.T) {
+	bubbleTest(t, []string{"alpha"}, func(t *testing.T, g *rig) {
+		g.disable["alpha"] = []string{"find"}
+		g.config("")
+		g.post("one", time.Now(), "Once.", "alpha")
+		opt := g.options()
+		opt.Transport = func(pipeline.Destination) http.RoundTripper {
+			return asleep{transport.Handler(g.net), 20 * time.Minute}
+		}
+		res, err := publish.Run(t.Context(), nil, opt)
+		check(t, err)
+		if len(res.Outcomes) != 1 || res.Outcomes[0].State != pipeline.Uncertain {
+			t.Errorf("outcomes %+v", res.Outcomes)
+		}
+		g.wantState("one", "alpha", pipeline.Uncertain)
+		// An edit makes other bytes: they must not go out beside the first.
+		g.post("one", time.Now().Add(-20*time.Minute), "Twice.", "alpha")
+		for range 3 {
+			g.run()
+			time.Sleep(20 * time.Minute)
+		}
+		g.wantTexts("alpha", "Once.")
+	})
+}

@@ -3,7 +3,9 @@ package publish
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"reflect"
 	"strconv"
 	"time"
@@ -55,6 +57,9 @@ func (r *run) build(ctx context.Context, t *tree) error {
 		return err
 	}
 	cfg, diags, err := compose.ReadConfig(t, r.opt.Providers)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("branch %s of %s has no %s: commit it and push it; a run publishes what the remote has", r.opt.Branch, r.opt.Remote.URL(), compose.ConfigPath)
+	}
 	if err != nil {
 		return err
 	}

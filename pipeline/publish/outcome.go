@@ -49,12 +49,12 @@ func judge(err error, write bool, tries int, now time.Time) judged {
 		}
 		return j
 	}
-	if errors.Is(err, errFenced) {
-		return wait(pipeline.ReasonFenced, now)
-	}
 	if write && !e.SurelyUnpublished() {
 		j.verdict, j.reason = doubt, pipeline.ReasonAmbiguous
 		return j
+	}
+	if errors.Is(err, errFenced) {
+		return wait(pipeline.ReasonFenced, now)
 	}
 	switch e.Kind {
 	case providers.Unauthorized:

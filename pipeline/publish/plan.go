@@ -2,7 +2,6 @@ package publish
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"time"
 
@@ -26,6 +25,8 @@ type Facts struct {
 	Exists func(path string) bool
 	// Blob is the git blob of a path at the content tip.
 	Blob func(path string) string
+	// Refused hears which delivery the ledger would not take, and why; nil for nobody.
+	Refused func(*compose.Item, error)
 	// Stale is how long after its lease's end a delivery of this target is surely not written to any more.
 	Stale func(*ledger.Delivery) time.Duration
 }
@@ -47,6 +48,12 @@ func Housekeep(v *compose.View, f Facts, tx *journal.Tx) error {
 	return nil
 }
 
+func (f Facts) refused(it *compose.Item, err error) {
+	if f.Refused != nil {
+		f.Refused(it, err)
+	}
+}
+
 type housekeeper struct {
 	v      *compose.View
 	f      Facts
@@ -58,13 +65,26 @@ type housekeeper struct {
 	open    map[*pipeline.Post]bool
 	known   map[string]bool
 	settled map[string]bool
+	// first is when a post was first seen: a destination that joins later does not make it new.
+	first map[string]time.Time
+}
+
+// firstSeen is when the item's post was first seen, by any of its deliveries; now where the ledger does not know it.
+func firstSeen(s *ledger.State, it *compose.Item, now time.Time) time.Time {
+	seen := now
+	for id, d := range s.Deliveries {
+		if id.Post == it.ID.Post && d.FirstSeen.Before(seen) {
+			seen = d.FirstSeen
+		}
+	}
+	return seen
 }
 
 func newHousekeeper(v *compose.View, f Facts, tx *journal.Tx) housekeeper {
 	h := housekeeper{
 		v: v, f: f, tx: tx, wanted: map[pipeline.DeliveryID]bool{}, byID: map[string]*pipeline.Post{},
 		byPath: map[string]*pipeline.Post{}, open: map[*pipeline.Post]bool{}, known: map[string]bool{},
-		settled: map[string]bool{},
+		settled: map[string]bool{}, first: map[string]time.Time{},
 	}
 	for _, f := range v.Tree.Settled {
 		h.settled[f.Path] = true
@@ -77,8 +97,11 @@ func newHousekeeper(v *compose.View, f Facts, tx *journal.Tx) housekeeper {
 			h.open[it.Post] = true
 		}
 	}
-	for id := range tx.State.Deliveries {
+	for id, d := range tx.State.Deliveries {
 		h.known[id.Post] = true
+		if first, ok := h.first[id.Post]; !ok || d.FirstSeen.Before(first) {
+			h.first[id.Post] = d.FirstSeen
+		}
 	}
 	return h
 }
@@ -97,8 +120,8 @@ func (h housekeeper) item(it *compose.Item) error {
 		return nil
 	}
 	seen := h.tx.Now
-	if d != nil {
-		seen = d.FirstSeen
+	if first, known := h.first[it.ID.Post]; known {
+		seen = first
 	}
 	w, err := window(h.v.Config, it, seen)
 	if err != nil {
@@ -118,12 +141,10 @@ func (h housekeeper) item(it *compose.Item) error {
 		return nil
 	}
 	moved := d == nil || !d.Due.Equal(want.Due)
-	err = h.tx.Add(h.tx.State.Schedule(h.tx.Stamp, want))
-	if illegal := new(ledger.IllegalError); errors.As(err, &illegal) {
-		return nil // a copy is out that nothing accounts for: it is told, and stops only this delivery
-	}
-	if err != nil {
-		return err
+	if err = h.tx.Add(h.tx.State.Schedule(h.tx.Stamp, want)); err != nil {
+		// It stops only this delivery: a copy that nothing accounts for, say, or a field that the ledger cannot hold.
+		h.f.refused(it, err)
+		return nil
 	}
 	// What has failed and does not open again by this change has nothing to be late for.
 	open := h.tx.State.Deliveries[it.ID].State != pipeline.Failed
@@ -160,7 +181,7 @@ func changes(d *ledger.Delivery, want ledger.ScheduleInput) bool {
 		return false
 	}
 	if d.State == pipeline.Canceled && d.Reason != pipeline.ReasonRemoved {
-		return false // a person said no: only a person or a new id says otherwise
+		return !d.Due.Equal(want.Due) && want.Due.After(d.Changed) // a person said no: only a new time says otherwise
 	}
 	if d.State == pipeline.Canceled {
 		return true
@@ -306,7 +327,7 @@ func Conflicts(v *compose.View, s *ledger.State) []pipeline.Diagnostic {
 	var out []pipeline.Diagnostic
 	for _, it := range v.Items {
 		d := s.Deliveries[it.ID]
-		if d == nil || it.Errors || it.Draft() || it.Skip || it.Now() {
+		if d == nil || it.Errors || it.Draft() || it.Skip {
 			continue
 		}
 		if d.State != pipeline.Published && d.State != pipeline.Adopted && d.State != pipeline.Retracted {
@@ -317,7 +338,10 @@ func Conflicts(v *compose.View, s *ledger.State) []pipeline.Diagnostic {
 		if at.IsZero() {
 			at = d.Changed
 		}
-		if err != nil || w.Due.Equal(d.Due) || !w.Due.After(at) {
+		moved := err == nil && !w.Due.Equal(d.Due) && w.Due.After(at)
+		// A post to go out at once, in another file and with another text, is another post.
+		other := it.Now() && d.Path != it.Post.Path && d.Source != it.Rendition.Source
+		if !moved && !other {
 			continue
 		}
 		pos := it.Post.PublishAt.Pos
@@ -327,8 +351,8 @@ func Conflicts(v *compose.View, s *ledger.State) []pipeline.Diagnostic {
 		out = append(out, pipeline.Diagnostic{
 			Code: "already_published", Severity: pipeline.Error, File: it.Post.Path, Line: pos.Line, Column: pos.Column,
 			Post: it.ID.Post, Destination: it.Destination.Name,
-			Message: "post " + it.ID.Post + " went out at " + at.UTC().Format(time.RFC3339) + " and now has a later publish_at: it does not go out again",
-			Hint:    "a new post needs a new id; for an edited one, restore its publish_at",
+			Message: "post " + it.ID.Post + " went out at " + at.UTC().Format(time.RFC3339) + ": what now has its id does not go out",
+			Hint:    "a new post needs a new id; for an edited one, restore its publish_at and its file",
 		})
 	}
 	return out
@@ -337,16 +361,18 @@ func Conflicts(v *compose.View, s *ledger.State) []pipeline.Diagnostic {
 // LateDestinations are deliveries that the content wants and that will never be: their destination was added to a post
 // (mostly by way of a group) after its deadline.
 func LateDestinations(v *compose.View, s *ledger.State, now time.Time) []pipeline.Diagnostic {
-	known := map[string]bool{}
-	for id := range s.Deliveries {
-		known[id.Post] = true
+	known := map[string]time.Time{}
+	for id, d := range s.Deliveries {
+		if first, ok := known[id.Post]; !ok || d.FirstSeen.Before(first) {
+			known[id.Post] = d.FirstSeen
+		}
 	}
 	var out []pipeline.Diagnostic
 	for _, it := range v.Items {
-		if it.Errors || it.Draft() || it.Skip || it.ID.Target == "" || s.Deliveries[it.ID] != nil || !known[it.ID.Post] {
+		if it.Errors || it.Draft() || it.Skip || it.ID.Target == "" || s.Deliveries[it.ID] != nil || known[it.ID.Post].IsZero() {
 			continue
 		}
-		if w, err := it.Window(v.Config, now); err == nil && now.After(w.By) {
+		if w, err := it.Window(v.Config, known[it.ID.Post]); err == nil && now.After(w.By) {
 			out = append(out, pipeline.Diagnostic{
 				Code: "late_destination", Severity: pipeline.Warning, File: it.Post.Path, Line: it.At.Pos.Line,
 				Column: it.At.Pos.Column, Post: it.ID.Post, Destination: it.Destination.Name,

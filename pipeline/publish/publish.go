@@ -51,6 +51,8 @@ type Options struct {
 	// Tell hears what a person should know, before the ledger notes it as told; nil for nobody. Result has it too.
 	Tell func([]Trouble)
 	Log  *slog.Logger
+	// Full looks at everything even where nothing is due and nothing has changed.
+	Full bool
 	// DryRun reads only: no refresh, no upload, no recovery, no claim, no write.
 	DryRun bool
 	// SaveResults keeps results that could not be pushed; it returns where they are.

@@ -48,7 +48,7 @@ func (r *run) receipt(ctx context.Context, c *claim, part int, rec providers.Rec
 		rec.SentAt = now
 	}
 	stored := ledger.PartReceipt{Part: part, ID: rec.ID, URL: rec.URL, Ref: rec.Ref, SentAt: rec.SentAt.UTC().Truncate(time.Millisecond), At: now, Attempt: c.attempt, ByWhom: by}
-	r.saw(c.it, stored)
+	r.saw(c.it, stored, len(c.parts))
 	err := r.record(ctx, func(tx *journal.Tx) error {
 		return tx.Add(tx.State.RecordReceipt(tx.Stamp, ledger.ReceiptInput{
 			ID: c.it.ID, Attempt: c.attempt, Part: part, Network: rec.ID, URL: rec.URL, Ref: rec.Ref, SentAt: stored.SentAt, ByWhom: by,
@@ -133,10 +133,15 @@ func (r *run) outcome(it *compose.Item, state pipeline.State, j judged) {
 }
 
 // saw notes a receipt in the result.
-func (r *run) saw(it *compose.Item, rec ledger.PartReceipt) {
+func (r *run) saw(it *compose.Item, rec ledger.PartReceipt, parts int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o := r.outcomeOf(it)
+	// Until it is recorded: what is out is out, whether or not the ledger hears of it.
+	o.State, o.Detail = pipeline.Publishing, partOf(rec.Part, parts)+" is out"
+	if rec.Part == parts-1 {
+		o.State, o.Detail = pipeline.Published, ""
+	}
 	o.IDs = append(o.IDs, rec.ID)
 	if rec.URL != "" {
 		o.URLs = append(o.URLs, rec.URL)

@@ -35,6 +35,9 @@ type run struct {
 	unsaved []unsaved
 	files   *tree
 	view    *compose.View
+	// ledger is what the journal was opened by; refused are the deliveries that it would not take.
+	ledger  pipeline.LedgerConfig
+	refused map[*compose.Item]error
 
 	keyOnce sync.Once
 	key     vault.Keys
@@ -153,7 +156,7 @@ func (r *run) journal(ctx context.Context, cfg pipeline.LedgerConfig) error {
 	if err != nil {
 		return err
 	}
-	r.j = j
+	r.j, r.ledger = j, cfg
 	if bound := j.State().Binding.ContentBranch; r.opt.Branch == "" {
 		r.opt.Branch = bound
 	}
@@ -166,8 +169,9 @@ func (r *run) ref() string { return "refs/heads/" + r.opt.Branch }
 func (r *run) idle() bool {
 	s, now := r.j.State(), r.clock.Wall()
 	tip := r.j.Refs().Tips[r.ref()]
-	return s.Tip.Finished && s.Tip.Content != "" && s.Tip.Content == string(tip) && now.Sub(s.Tip.At) < Heartbeat &&
-		(s.Tip.Next.IsZero() || now.Before(s.Tip.Next)) && now.After(s.Tip.At.Add(-r.opt.Fence.MaxSkew))
+	return !r.opt.Full && s.Tip.Finished && s.Tip.Content != "" && s.Tip.Content == string(tip) && now.Sub(s.Tip.At) < Heartbeat &&
+		(s.Tip.Next.IsZero() || now.Before(s.Tip.Next)) && (len(s.Tip.Told) == 0 || now.Sub(s.Tip.ToldAt) < toldAgain) &&
+		now.After(s.Tip.At.Add(-r.opt.Fence.MaxSkew))
 }
 
 // once looks at the content tip, brings the ledger up to it, recovers, and publishes what is due. moved tells that the
@@ -175,6 +179,15 @@ func (r *run) idle() bool {
 func (r *run) once(ctx context.Context) (moved bool, err error) {
 	if err := r.look(ctx, r.j.Refs()); err != nil {
 		return false, err
+	}
+	if r.view.Config.Ledger != r.ledger {
+		// The checkout named another ledger than the content tip does: the tip decides.
+		if err := r.journal(ctx, r.view.Config.Ledger); err != nil {
+			return false, err
+		}
+		if err := r.build(ctx, r.content()); err != nil {
+			return false, err
+		}
 	}
 	r.j.Know(r.view.Commit, r.view.Config.Hash)
 	facts := r.facts(ctx)
@@ -304,7 +317,15 @@ func (r *run) facts(ctx context.Context) Facts {
 		}
 		seen[it] = r.inTime(ctx, it, w.Due.Add(LateAfter))
 	}
+	r.mu.Lock()
+	r.refused = map[*compose.Item]error{}
+	r.mu.Unlock()
 	return Facts{
+		Refused: func(it *compose.Item, err error) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.refused[it] = err
+		},
 		InTime: func(it *compose.Item) bool { return seen[it] },
 		Exists: func(path string) bool { return blob(path) != "" },
 		Blob:   blob,
@@ -318,6 +339,9 @@ func (r *run) facts(ctx context.Context) Facts {
 // inTime tells whether the file as it stands was on the content branch by then: by the age of the tip, else by the
 // history of this one file.
 func (r *run) inTime(ctx context.Context, it *compose.Item, by time.Time) bool {
+	if s := r.j.State(); s.Deliveries[it.ID] == nil && s.Tip.Finished && s.Tip.At.After(by) {
+		return false // a run finished after that and had not seen it: a committer's date proves nothing against it
+	}
 	t := r.content()
 	if when, ok := committed(t.snap.Raw()); ok && !when.After(by) {
 		return true

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/broadside-pub/broadside/pipeline/gitstore"
 	"github.com/broadside-pub/broadside/pipeline/journal"
@@ -57,6 +58,9 @@ func (r *run) saveUnrecorded() error {
 		}
 		events = append(events, es...)
 		out.Files = append(out.Files, p.files...)
+	}
+	if !slices.ContainsFunc(events, func(e ledger.Event) bool { return e.Kind != ledger.TipEv }) && len(out.Files) == 0 {
+		return nil // nothing happened that is not known
 	}
 	data, err := ledger.Encode(events)
 	if err != nil {
@@ -111,6 +115,7 @@ func Apply(ctx context.Context, j *journal.Journal, data []byte, signer string) 
 	}
 	err = j.Append(ctx, nil, func(tx *journal.Tx) error {
 		applied, skipped = 0, nil
+		fresh := map[string]bool{}
 		for _, e := range events {
 			if e.Kind == ledger.TipEv || has(tx.State, e) {
 				continue
@@ -120,9 +125,15 @@ func Apply(ctx context.Context, j *journal.Journal, data []byte, signer string) 
 				continue
 			}
 			applied++
+			if e.Kind == ledger.Refreshed {
+				fresh[e.File+" "+e.Digest] = true
+			}
 		}
 		for _, f := range s.Files {
-			tx.File(gitstore.Change{Path: f.Path, Data: f.Data})
+			// Only with its own event: what the ledger holds may be newer.
+			if fresh[f.Path+" "+sha256Hex(f.Data)] {
+				tx.File(gitstore.Change{Path: f.Path, Data: f.Data})
+			}
 		}
 		return nil
 	})

@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/broadside-pub/broadside/pipeline"
@@ -13,7 +12,7 @@ import (
 // addOnce is add, unless the provider has said the same (by its code) at the same part.
 func (r *renderer) addOnce(sev pipeline.Severity, code string, part int, message, hint string) {
 	d := r.place(pipeline.Diagnostic{Code: code}, part, "")
-	if slices.ContainsFunc(r.diags, func(o pipeline.Diagnostic) bool { return o.Code == code && o.Line == d.Line && o.Column == d.Column }) {
+	if r.said[saidAt{code, d.Line, d.Column}] {
 		return
 	}
 	r.add(sev, code, part, "", message, hint)
@@ -22,9 +21,20 @@ func (r *renderer) addOnce(sev pipeline.Severity, code string, part int, message
 // add places a diagnostic: at the setting where one is named, else at the part, else at the destination in the post.
 func (r *renderer) add(sev pipeline.Severity, code string, part int, setting, message, hint string) {
 	d := r.place(pipeline.Diagnostic{Code: code, Severity: sev, Message: message, Hint: hint}, part, setting)
-	if !slices.Contains(r.diags, d) {
-		r.diags = append(r.diags, d)
+	if r.seen[d] {
+		return
 	}
+	if r.seen == nil {
+		r.seen, r.said = map[pipeline.Diagnostic]bool{}, map[saidAt]bool{}
+	}
+	r.seen[d], r.said[saidAt{code, d.Line, d.Column}] = true, true
+	r.diags = append(r.diags, d)
+}
+
+// saidAt is a code with its place.
+type saidAt struct {
+	code         string
+	line, column int
 }
 
 // place fills in where a diagnostic belongs.

@@ -103,6 +103,8 @@ type renderer struct {
 	// origin maps a part of the draft to the part of the input that it came from.
 	origin []int
 	diags  []pipeline.Diagnostic
+	seen   map[pipeline.Diagnostic]bool // those in diags
+	said   map[saidAt]bool
 }
 
 func server(in Input) string {

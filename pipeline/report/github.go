@@ -96,7 +96,7 @@ func annotate(getenv func(string) string, w io.Writer, anns []annotation) {
 			}
 			act := gha.WithFieldsMap(fields)
 			msg := "%s"
-			text := cut(a.message, maxAnnotation)
+			text := cut(visibleLines(a.message), maxAnnotation)
 			switch level {
 			case "error":
 				act.Errorf(msg, text)
@@ -110,6 +110,15 @@ func annotate(getenv func(string) string, w io.Writer, anns []annotation) {
 			}
 		}
 	}
+}
+
+// visibleLines is Line for each line of a message of several.
+func visibleLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = Line(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 func cut(s string, n int) string {

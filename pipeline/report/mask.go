@@ -44,19 +44,25 @@ func (m *Masker) Announce(w io.Writer) {
 // Add hides secrets, in every form in which they could be printed.
 func (m *Masker) Add(secrets ...string) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	var fresh []string
 	for _, s := range secrets {
 		for _, f := range forms(s) {
-			if len(f) < minMask || slices.Contains(m.forms, f) {
-				continue
-			}
-			m.forms = append(m.forms, f)
-			if m.runner != nil && m.getenv("GITHUB_ACTIONS") == "true" {
-				fmt.Fprintf(m.runner, "::add-mask::%s\n", escapeData(f))
+			if len(f) >= minMask && !slices.Contains(m.forms, f) {
+				m.forms, fresh = append(m.forms, f), append(fresh, f)
 			}
 		}
 	}
 	slices.SortFunc(m.forms, func(a, b string) int { return len(b) - len(a) })
+	runner := m.runner
+	m.mu.Unlock()
+	if runner == nil || m.getenv("GITHUB_ACTIONS") != "true" {
+		return
+	}
+	for _, f := range fresh {
+		if f != m.getenv("BROADSIDE_AGE_KEY") { // GitHub hides its own secrets already
+			fmt.Fprintf(runner, "::add-mask::%s\n", escapeData(f))
+		}
+	}
 }
 
 // forms are the spellings of a secret: as it is, line by line, URL-escaped, JSON-escaped, and in base64.

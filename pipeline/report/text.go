@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,24 +50,37 @@ func (s Style) State(st pipeline.State) string {
 	case pipeline.Scheduled, pipeline.Canceled, pipeline.Retracted:
 		return s.Dim(string(st))
 	}
-	return string(st)
+	return Line(string(st))
 }
 
 // Line makes text from strangers safe for one line of a terminal or of a CI log: control characters are shown as code
-// points, and a line that would be a workflow command is not one any more.
+// points, and nothing in it is a workflow command any more. A runner takes "::" for one where a line begins with it, and
+// "##[" wherever it stands (actions/runner, ActionCommand.TryParseV2 and TryParse, 2026).
 func Line(s string) string {
 	s = richtext.Visible(strings.NewReplacer("\r", " ", "\n", " ").Replace(s))
-	if strings.HasPrefix(strings.TrimSpace(s), "::") || strings.HasPrefix(strings.TrimSpace(s), "##[") {
+	s = strings.ReplaceAll(s, "##[", "##\u2063[")
+	if strings.HasPrefix(strings.TrimSpace(s), "::") {
 		return "\u2063" + s
 	}
 	return s
 }
 
-// JSON writes a result as one indented JSON object.
-func JSON(w io.Writer, res publish.Result) error {
-	e := json.NewEncoder(w)
+// EncodeJSON writes one indented JSON value that no CI runner reads a workflow command in: "##[" stands only in strings,
+// where an escape says the same.
+func EncodeJSON(w io.Writer, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("##["), []byte(`#\u0023[`)))
+	return err
+}
+
+// JSON writes a result as one indented JSON object.
+func JSON(w io.Writer, res publish.Result) error {
 	if res.Outcomes == nil {
 		res.Outcomes = []publish.Outcome{}
 	}
@@ -76,7 +90,7 @@ func JSON(w io.Writer, res publish.Result) error {
 	if res.Diagnostics == nil {
 		res.Diagnostics = []pipeline.Diagnostic{}
 	}
-	return e.Encode(res)
+	return EncodeJSON(w, res)
 }
 
 // Text writes a result for people.
@@ -85,17 +99,18 @@ func Text(w io.Writer, res publish.Result, st Style) {
 		fmt.Fprintln(w, st.Dim("dry run: nothing was sent and nothing was recorded"))
 	}
 	for _, o := range res.Outcomes {
-		line := fmt.Sprintf("%s  %s -> %s", st.State(o.State), o.Post, o.Destination)
+		// What comes from outside is made safe before our own colours are put around it.
+		line := st.State(o.State) + "  " + Line(o.Post+" -> "+o.Destination)
 		if len(o.URLs) > 0 {
-			line += "  " + o.URLs[0]
+			line += "  " + Line(o.URLs[0])
 		}
 		if o.Reason != "" {
-			line += fmt.Sprintf("  (%s) %s", o.Reason, o.Detail)
+			line += "  " + Line(fmt.Sprintf("(%s) %s", o.Reason, o.Detail))
 		}
 		if !o.NotBefore.IsZero() {
 			line += "  not before " + o.NotBefore.UTC().Format(time.RFC3339)
 		}
-		fmt.Fprintln(w, safe(line, st))
+		fmt.Fprintln(w, line)
 	}
 	for _, t := range res.Troubles {
 		mark := st.Bad("trouble")
@@ -112,14 +127,6 @@ func Text(w io.Writer, res publish.Result, st Style) {
 			st.Bad("what happened could not be pushed; it is kept in "+Line(res.Unrecorded)), Line(res.Unrecorded))
 	}
 	fmt.Fprintln(w, Line(Closing(res)))
-}
-
-// safe is Line for text that may hold our own colours.
-func safe(s string, st Style) string {
-	if st.Color {
-		return strings.NewReplacer("\r", " ", "\n", " ").Replace(s)
-	}
-	return Line(s)
 }
 
 // Closing is the last line of a run: what it comes to.

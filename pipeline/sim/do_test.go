@@ -238,7 +238,9 @@ func (w *world) call(account, method, path, body string) {
 	if !ok {
 		return
 	}
-	r, err := http.NewRequestWithContext(w.t.Context(), method, network+path, strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, network+path, strings.NewReader(body))
 	must(err)
 	r.Header.Set("Authorization", "Bearer "+l.Token)
 	r.Header.Set("Content-Type", "application/json")

@@ -171,7 +171,7 @@ func (g *generator) post(i int) {
 
 // runs starts a run every quarter of an hour or so, and now and then another beside it.
 func (g *generator) runs() {
-	for at := g.pick(0, 10*time.Minute) + time.Second; at < horizon; at += 6*time.Minute + time.Duration(g.Int64N(int64(14*time.Minute))) {
+	for at := g.pick(0, 10*time.Minute) + time.Second; at < horizon; at += 6*time.Minute + time.Duration(g.Int64N(int64(18*time.Minute))) {
 		g.run(at)
 		for g.IntN(3) == 0 {
 			g.run(at + time.Duration(g.Int64N(int64(20*time.Second))))
@@ -312,7 +312,7 @@ func (g *generator) attack() {
 	if g.IntN(2) == 0 {
 		g.add(step{Do: "backup", At: at * 3 / 4})
 	}
-	g.add(step{Do: "attack", At: at, N: 1 + g.IntN(8), Kind: []string{"rewind", "rewind-mark", "delete", "delete-mark", "delete-both", "forge", "forge-ledger", "forge-mark", "replay"}[g.IntN(9)]})
+	g.add(step{Do: "attack", At: at, N: 1 + g.IntN(8), Kind: []string{"rewind", "rewind-mark", "delete", "delete-mark", "delete-both", "forge", "forge-ledger", "forge-mark", "replay", "revert"}[g.IntN(10)]})
 	if g.IntN(4) > 0 {
 		g.add(step{Do: "mendledger", At: at + g.pick(time.Minute, 10*time.Minute, 40*time.Minute)})
 	}

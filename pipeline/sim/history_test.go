@@ -30,8 +30,17 @@ type history struct {
 	// personCanceled are deliveries that a person has called off.
 	personCanceled map[pipeline.DeliveryID][]time.Time
 	tips           []tipSpan
-	firsts         map[string]time.Time
 	state          *ledger.State // nil where the ledger was not continuous
+	// What follows is kept apart from the ledger's own rules, to hold these against it.
+	holds map[string]ledger.Event
+	open  map[pipeline.Target]*openAttempt
+}
+
+// openAttempt is a delivery that is being published at a target.
+type openAttempt struct {
+	id      pipeline.DeliveryID
+	attempt string
+	parts   int
 }
 
 // tipSpan is how long a commit was the content tip.
@@ -44,7 +53,8 @@ type tipSpan struct {
 func (w *world) readHistory() *history {
 	h := &history{
 		receipts: map[pipeline.DeliveryID]map[int]time.Time{}, retries: map[pipeline.DeliveryID][]time.Time{}, extra: map[string]bool{},
-		refreshed: map[string]time.Time{}, personCanceled: map[pipeline.DeliveryID][]time.Time{}, firsts: map[string]time.Time{},
+		refreshed: map[string]time.Time{}, personCanceled: map[pipeline.DeliveryID][]time.Time{},
+		holds: map[string]ledger.Event{}, open: map[pipeline.Target]*openAttempt{},
 	}
 	seen := map[string]bool{}
 	due, by := map[pipeline.DeliveryID]time.Time{}, map[pipeline.DeliveryID]time.Time{}
@@ -56,6 +66,8 @@ func (w *world) readHistory() *history {
 			h.read(w, m, seen, due, by)
 		case m.Ref == ledgerRef:
 			h.state = nil
+			clear(h.open)
+			clear(h.holds)
 		}
 	}
 	return h
@@ -86,7 +98,7 @@ func (h *history) read(w *world, m move, seen map[string]bool, due, by map[pipel
 			continue
 		}
 		for _, ev := range events {
-			h.event(ev, m.At, due, by)
+			h.event(w, ev, m.At, due, by)
 		}
 		w.logf("ledger %.8s at %s by %s: %s", m.New, clock(m.At.Sub(w.start)), m.Remote, subject(snap.Raw()))
 		for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
@@ -102,13 +114,14 @@ func subject(raw []byte) string {
 	return msg
 }
 
-func (h *history) event(e ledger.Event, at time.Time, due, by map[pipeline.DeliveryID]time.Time) {
+func (h *history) event(w *world, e ledger.Event, at time.Time, due, by map[pipeline.DeliveryID]time.Time) {
 	id := e.Delivery()
 	switch e.Kind {
 	case ledger.Scheduled:
 		due[id], by[id] = e.Due, e.By
 	case ledger.Claimed:
 		h.claims = append(h.claims, &claim{Event: e, landed: at, due: due[id], by: by[id]})
+		h.claimed(w, e)
 	case ledger.Receipt:
 		if h.receipts[id] == nil {
 			h.receipts[id] = map[int]time.Time{}
@@ -116,9 +129,19 @@ func (h *history) event(e ledger.Event, at time.Time, due, by map[pipeline.Deliv
 		if _, ok := h.receipts[id][e.Part]; !ok {
 			h.receipts[id][e.Part] = at
 		}
+		if o := h.open[e.Target]; o != nil && o.id == id && len(h.receipts[id]) >= o.parts {
+			delete(h.open, e.Target)
+		}
 	case ledger.Refreshed:
 		h.refreshed[e.Run] = at
+	case ledger.Held:
+		h.holds[e.Hold] = e
+	case ledger.Released:
+		delete(h.holds, e.Hold)
 	case ledger.Ended:
+		if o := h.open[e.Target]; o != nil && o.id == id {
+			delete(h.open, e.Target)
+		}
 		if e.ByWhom != ledger.ByPerson {
 			return
 		}
@@ -127,7 +150,22 @@ func (h *history) event(e ledger.Event, at time.Time, due, by map[pipeline.Deliv
 		} else {
 			h.personCanceled[id] = append(h.personCanceled[id], at)
 		}
-	case ledger.Bound, ledger.Prepared, ledger.Renewed, ledger.AdoptedEv, ledger.Held, ledger.Released, ledger.Refreshing, ledger.TipEv:
+	case ledger.Bound, ledger.Prepared, ledger.Renewed, ledger.AdoptedEv, ledger.Refreshing, ledger.TipEv:
+	}
+}
+
+// claimed holds a claim against the holds that stand, and against what else is open at its target.
+func (h *history) claimed(w *world, e ledger.Event) {
+	id := e.Delivery()
+	if o := h.open[e.Target]; o != nil {
+		w.breakf("%s was claimed by %s while %s was open at the same destination", id, e.Run, o.id)
+	}
+	h.open[e.Target] = &openAttempt{id, e.Attempt, len(e.Parts)}
+	for _, x := range h.holds {
+		covers := x.Scope == ledger.ScopeAll || x.Scope == ledger.ScopePost(e.Post) || x.Scope == ledger.ScopeTarget(e.Target) || x.Scope == ledger.ScopeLogin(e.Login)
+		if covers && (x.Login == "" || x.Login == e.Login) {
+			w.breakf("%s was claimed by %s though %s was held", id, e.Run, x.Scope)
+		}
 	}
 }
 

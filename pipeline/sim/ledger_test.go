@@ -193,6 +193,25 @@ func (w *world) attack(s step) {
 		forge(ledgerRef)
 	case "forge-mark":
 		forge(markRef)
+	case "revert":
+		// A commit on top, unsigned, that takes back what the last ones wrote.
+		was, err := w.git.At(back).Entries("")
+		must(err)
+		is, err := w.git.At(tip).Entries("")
+		must(err)
+		keep := map[string]bool{}
+		for _, e := range was {
+			keep[e.Path] = true
+		}
+		var ch []gitstore.Change
+		for _, e := range is {
+			if !keep[e.Path] {
+				ch = append(ch, gitstore.Change{Path: e.Path, Remove: true})
+			}
+		}
+		if len(ch) > 0 {
+			w.git.Force(markRef, w.git.CommitAs(ledgerRef, contentCommit(ch, "Revert")))
+		}
 	case "replay":
 		// An old signed commit, with the present one as the mark's.
 		w.git.Force(ledgerRef, back)

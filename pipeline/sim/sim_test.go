@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,11 @@ var (
 	most    = flag.Int("sim.most", 5, "stop after so many failing seeds")
 	shrinks = flag.Int("sim.shrink", 400, "how many tries to make a failing plan smaller")
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // worlds are small and many
+	m.Run()
+}
 
 // TestSim lives through many seeds. A failing one is made as small as it goes and printed with the command that repeats it.
 func TestSim(t *testing.T) {

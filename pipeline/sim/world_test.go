@@ -293,6 +293,9 @@ func (w *world) heard(p *proc, res publish.Result, err error) {
 	if err != nil {
 		w.happened("run ended by an error")
 	}
+	for _, t := range res.Troubles {
+		w.logf("%s tells: new=%t %s", p.name, t.New, t.Message)
+	}
 	w.tell(res.Troubles)
 }
 

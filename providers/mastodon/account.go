@@ -72,7 +72,7 @@ func (p *Provider) handle(a *account) string {
 	}
 	if !strings.Contains(name, "@") {
 		if u, err := url.Parse(p.server); err == nil {
-			name += "@" + u.Host
+			name += "@" + api.Host(u)
 		}
 	}
 	return api.Sanitize(name, 320)

@@ -88,7 +88,7 @@ func New(cfg providers.Config) (providers.Publisher, error) {
 	if err != nil || u.Host == "" {
 		return nil, errors.New("mastodon: the destination needs a server, such as https://mastodon.example")
 	}
-	if cfg.Credential.Host != "" && cfg.Credential.Host != u.Host {
+	if cfg.Credential.Host != "" && !api.SameHost(cfg.Credential.Host, u) {
 		return nil, fmt.Errorf("mastodon: the credential is for %s and is never sent to %s", cfg.Credential.Host, u.Host)
 	}
 	token := cfg.Credential.Secrets[secretToken]

@@ -379,6 +379,14 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
+	for _, change := range []func(*providers.Config){
+		func(c *providers.Config) { c.Server += ":443" },
+		func(c *providers.Config) { c.Server = strings.ToUpper(c.Server) },
+	} {
+		if _, err := mastodon.New(w.config(change)); err != nil {
+			t.Errorf("another spelling of the server: %v", err)
+		}
+	}
 }
 
 func TestUnsealedPayloadIsNeverSent(t *testing.T) {

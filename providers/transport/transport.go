@@ -25,7 +25,8 @@ import (
 
 // Options say what may be reached, and how.
 type Options struct {
-	// AllowPrivate permits addresses that are not public, and plain http to them.
+	// AllowPrivate permits addresses that are not public, and plain http to them; through a proxy, which resolves names
+	// itself, plain http goes to literal addresses only.
 	AllowPrivate bool
 	// Proxy names the proxy for a request; nil, or nil returned, means none. The address of a proxy itself may be private.
 	Proxy func(*url.URL) (*url.URL, error)
@@ -132,6 +133,10 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 func (g *guarded) checkHost(host string, plain bool) error {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return g.check(a, plain)
+	}
+	if plain {
+		return fmt.Errorf("%w through a proxy to the name %s, which may be public: use https, give a private address, or "+
+			"list it in NO_PROXY", ErrPlain, host)
 	}
 	if g.o.AllowPrivate {
 		return nil

@@ -195,6 +195,31 @@ func TestProxyIsHonouredAndStillGuarded(t *testing.T) {
 	}
 }
 
+// A proxy resolves names itself: nobody here can tell whether what a name stands for is private.
+func TestPlainThroughAProxyReachesPrivateAddressesOnly(t *testing.T) {
+	t.Parallel()
+	address, asked := proxy(t)
+	to, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt := guarded(t, transport.Options{AllowPrivate: true, Proxy: func(*url.URL) (*url.URL, error) { return to, nil }})
+	for _, plain := range []string{"http://social.example/x", "http://printer.local/", "http://8.8.8.8/", "http://127.1/", "http://2130706433/"} {
+		if _, err := get(t, rt, plain); !errors.Is(err, transport.ErrPlain) {
+			t.Errorf("%s: got %v, want %v", plain, err, transport.ErrPlain)
+		}
+	}
+	if _, err := get(t, rt, "http://10.0.0.1/x"); err != nil {
+		t.Errorf("a private address: %v", err)
+	}
+	if _, err := get(t, rt, "https://printer.local/"); err == nil || errors.Is(err, transport.ErrPlain) {
+		t.Errorf("https to a name: %v", err)
+	}
+	if diff := cmp.Diff([]string{"GET http://10.0.0.1/x", "CONNECT printer.local:443"}, asked()); diff != "" {
+		t.Errorf("the proxy was asked for (-want +got):\n%s", diff)
+	}
+}
+
 func TestNewMakesOneConnectionForEachRequest(t *testing.T) {
 	t.Parallel()
 	var conns atomic.Int32

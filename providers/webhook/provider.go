@@ -113,7 +113,7 @@ func New(cfg providers.Config) (providers.Publisher, error) {
 	if u.User != nil {
 		return nil, errors.New("webhook: the credential's url holds a user name or password; the signature takes their place")
 	}
-	if cfg.Credential.Host != "" && cfg.Credential.Host != u.Host {
+	if cfg.Credential.Host != "" && !api.SameHost(cfg.Credential.Host, u) {
 		return nil, fmt.Errorf("webhook: the credential is for %s, and its url is on another host", cfg.Credential.Host)
 	}
 	keys, err := parseKeys(cfg.Credential.Secrets[secretKey])

@@ -293,6 +293,15 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 			}
 		})
 	}
+	for host, address := range map[string]string{"x.test": "https://X.test:443/hook", "x.test:8443": "https://x.test:8443/", "y.test": "http://y.test:80/"} {
+		_, err := webhook.New(providers.Config{
+			Credential: providers.Credential{Host: host, Secrets: map[string]string{"url": address, "secret": webhooktest.Secret}},
+			Transport:  answering(200, nil, ""), Now: time.Now,
+		})
+		if err != nil {
+			t.Errorf("%s for %s: %v", host, address, err)
+		}
+	}
 }
 
 func TestSecretInUseSignsWhileItIsReplaced(t *testing.T) {

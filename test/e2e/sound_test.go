@@ -110,9 +110,12 @@ func (w *world) settle(at place, want func(*ledger.Delivery) bool) *ledger.State
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		w.awaitStale()
 		began := time.Now()
-		w.do(at, []int{0, 3, 4}, "run")
+		p := w.do(at, []int{0, 3, 4}, "run")
 		s := w.sound()
 		w.known(s, began)
+		if w.t.Failed() {
+			w.t.Logf("the run that began at %s said\n%s\nthe ledger:\n%s", began.UTC().Format(time.RFC3339Nano), p.said(), w.story())
+		}
 		if open = nil; len(s.Deliveries) == 0 {
 			open = append(open, "no delivery at all")
 		}
@@ -128,6 +131,15 @@ func (w *world) settle(at place, want func(*ledger.Delivery) bool) *ledger.State
 	slices.Sort(open)
 	w.t.Fatalf("not settled:\n%s", strings.Join(open, "\n"))
 	return nil
+}
+
+// story is everything that the ledger has recorded, for a person to find out what went wrong.
+func (w *world) story() string {
+	var b strings.Builder
+	for path := range strings.SplitSeq(gittest.Git(w.t, w.bare, "ls-tree", "-r", "--name-only", ledgerRef, "events/"), "\n") {
+		b.WriteString(path + "\n" + gittest.Git(w.t, w.bare, "show", ledgerRef+":"+path) + "\n")
+	}
+	return b.String()
 }
 
 // settled is what a delivery comes to by itself: where nothing settles a doubt, a person must.

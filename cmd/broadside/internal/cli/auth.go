@@ -98,7 +98,6 @@ type authResult struct {
 }
 
 func (a *app) authAdd(ctx context.Context, name string, o authOptions) error {
-	a.mask.Announce(a.err)
 	w, err := a.open(true)
 	if err != nil {
 		return err
@@ -256,7 +255,7 @@ func (a *app) askSecrets(info providers.Info) (map[string]string, error) {
 			return nil, usageError{fmt.Errorf("the %s is empty", strings.ToLower(s.Title)), s.Help}
 		}
 		if v != "" {
-			a.mask.Add(v)
+			a.hide(v)
 			out[s.Name] = v
 		}
 	}
@@ -299,7 +298,7 @@ func (a *app) readSecrets(info providers.Info) (map[string]string, error) {
 			return nil, usageError{fmt.Errorf("the %s is missing", strings.ToLower(s.Title)), hint}
 		}
 		if v != "" {
-			a.mask.Add(v)
+			a.hide(v)
 			out[s.Name] = v
 		}
 	}
@@ -371,7 +370,7 @@ func (l *login) check(ctx context.Context) error {
 		if err != nil {
 			return l.explain("no session could be begun", err)
 		}
-		l.a.mask.Add(vault.SecretStrings(next)...)
+		l.a.hide(vault.SecretStrings(next)...)
 		next.Seq = 0 // the login begins with it
 		l.cred = next
 		if err := l.adapt(); err != nil {

@@ -45,7 +45,6 @@ type checkView struct {
 }
 
 func (a *app) authCheck(ctx context.Context, names []string) error {
-	a.mask.Announce(a.err)
 	w, err := a.open(true)
 	if err != nil {
 		return err

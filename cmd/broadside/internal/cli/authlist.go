@@ -57,7 +57,6 @@ type loginView struct {
 }
 
 func (a *app) authList(ctx context.Context, offline bool) error {
-	a.mask.Announce(a.err)
 	w, err := a.open(true)
 	if err != nil {
 		return err
@@ -139,13 +138,13 @@ func (w *workspace) viewLogin(d pipeline.Destination, keys vault.Keys, j *journa
 	case err != nil:
 		return fail("damaged", err)
 	}
-	w.a.mask.Add(vault.SecretStrings(cred)...)
+	w.a.hide(vault.SecretStrings(cred)...)
 	best := &cred
 	if j != nil {
 		v.Refreshed = j.State().Credentials[cred.Login].Seq
 		if data, ok, err := j.Read(path); err == nil && ok {
 			if newer, err := vault.Open(data, path+" (ledger)", keys); err == nil {
-				w.a.mask.Add(vault.SecretStrings(newer)...)
+				w.a.hide(vault.SecretStrings(newer)...)
 				best = vault.Newest(&cred, &newer)
 			}
 		}

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
-	"sync"
-	"syscall"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,6 +34,8 @@ type app struct {
 	mask         *report.Masker
 	// stop is closed when the process is asked to end.
 	stop chan struct{}
+	// graceLimit is how long a write in flight may take after that, as a time.Duration; 0: the default.
+	graceLimit atomic.Int64
 
 	flags globalFlags
 	line  *bufio.Reader
@@ -64,6 +64,9 @@ func Main(args []string) int {
 		dir = "."
 	}
 	mask := report.NewMasker(os.Getenv)
+	// Not through the masked streams: they would hide what the runner must hear. Standard error keeps it out of a report
+	// that somebody redirects to a file.
+	mask.Announce(os.Stderr)
 	a := &app{
 		in: os.Stdin, out: mask.Writer(os.Stdout), err: mask.Writer(os.Stderr), getenv: os.Getenv, now: time.Now, start: time.Now(),
 		dir: dir, tty: term.IsTerminal(int(os.Stdout.Fd())), askable: term.IsTerminal(int(os.Stdin.Fd())), mask: mask,
@@ -73,28 +76,6 @@ func Main(args []string) int {
 	defer cancel()
 	defer a.watchSignals(cancel)()
 	return a.run(ctx, args)
-}
-
-// watchSignals turns the first SIGINT or SIGTERM into a request to end, and the third into the end.
-func (a *app) watchSignals(cancel context.CancelFunc) (done func()) {
-	c := make(chan os.Signal, 4)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-	quit := make(chan struct{})
-	go func() {
-		var once sync.Once
-		for n := 0; ; n++ {
-			select {
-			case <-c:
-				once.Do(func() { close(a.stop) })
-				if n >= 2 {
-					cancel()
-				}
-			case <-quit:
-				return
-			}
-		}
-	}()
-	return func() { signal.Stop(c); close(quit) }
 }
 
 // stopContext is done when the process is asked to end, for commands that have nothing to bring to an end.

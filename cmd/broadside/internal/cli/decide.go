@@ -251,7 +251,6 @@ func (a *app) decide(ctx context.Context, pick func(*ledger.State) ([]pipeline.D
 
 // openLedger opens workspace, remote and ledger for a command.
 func (a *app) openLedger(ctx context.Context, write bool) (*workspace, *journal.Journal, func(), error) {
-	a.mask.Announce(a.err)
 	w, err := a.open(true)
 	if err != nil {
 		return nil, nil, nil, err

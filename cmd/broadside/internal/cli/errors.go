@@ -11,7 +11,7 @@ import (
 	"github.com/broadside-pub/broadside/pipeline/journal"
 	"github.com/broadside-pub/broadside/pipeline/ledger"
 	"github.com/broadside-pub/broadside/pipeline/publish"
-	"github.com/broadside-pub/broadside/pipeline/richtext"
+	"github.com/broadside-pub/broadside/pipeline/report"
 	"github.com/broadside-pub/broadside/pipeline/vault"
 )
 
@@ -57,16 +57,20 @@ func exitCode(err error) int {
 	var push *journal.PushError
 	var refused *journal.Refusal
 	var config *publish.InvalidConfigError
+	var unrecorded unrecordedError
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &unrecorded):
+		return exitNotRecorded
 	case errors.As(err, &with):
 		return with.code
 	case errors.As(err, &push):
 		return exitNotRecorded
 	case errors.As(err, &usage), errors.As(err, &config), errors.Is(err, errNoConfig):
 		return exitInvalid
-	case errors.As(err, &refused), errors.Is(err, vault.ErrNoKey), errors.Is(err, vault.ErrWrongKey), errors.Is(err, vault.ErrKeyPermissions):
+	case errors.As(err, &refused), errors.Is(err, vault.ErrNoKey), errors.Is(err, vault.ErrWrongKey), errors.Is(err, vault.ErrBadKey),
+		errors.Is(err, vault.ErrKeyPermissions):
 		return exitPerson
 	}
 	return exitFailed
@@ -127,10 +131,10 @@ func (a *app) printError(err error) {
 		if i == 0 && code != "" {
 			suffix = " [" + code + "]"
 		}
-		fmt.Fprintf(a.err, "%s%s%s\n", prefix, richtext.Visible(line), suffix)
+		fmt.Fprintf(a.err, "%s%s%s\n", prefix, report.Line(line), suffix)
 	}
 	if h := hintOf(err); h != "" {
-		fmt.Fprintf(a.err, "  hint: %s\n", richtext.Visible(h))
+		fmt.Fprintf(a.err, "  hint: %s\n", report.Line(h))
 	}
 }
 

@@ -101,13 +101,12 @@ type setup struct {
 }
 
 func (a *app) initRepo(ctx context.Context, o initOptions) error {
-	a.mask.Announce(a.err)
 	w, err := a.open(false)
 	if err != nil {
 		return err
 	}
 	if w.repo == nil {
-		return hinted{fmt.Errorf("%s is not inside a git repository", w.root), "broadside keeps its record in git: `git init`, add a remote, push a branch, then run this again"}
+		return usageError{fmt.Errorf("%s is not inside a git repository", w.root), "broadside keeps its record in git: `git init`, add a remote, push a branch, then run this again"}
 	}
 	if w.cfg == nil && len(w.diags) > 0 {
 		for _, d := range w.diags {

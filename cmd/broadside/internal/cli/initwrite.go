@@ -183,7 +183,7 @@ func (s *setup) rebind() error {
 		if err != nil {
 			return err
 		}
-		s.a.mask.Add(vault.SecretStrings(cred)...)
+		s.a.hide(vault.SecretStrings(cred)...)
 		if cred.Ledger != s.oldID {
 			continue
 		}

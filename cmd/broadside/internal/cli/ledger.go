@@ -74,7 +74,6 @@ func (a *app) ledgerApply(ctx context.Context, file string) error {
 
 // openRemote opens workspace and remote for a command that must see a ledger which runs refuse.
 func (a *app) openRemote(ctx context.Context) (*workspace, gitstore.Remote, error) {
-	a.mask.Announce(a.err)
 	w, err := a.open(true)
 	if err != nil {
 		return nil, nil, err

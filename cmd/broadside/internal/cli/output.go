@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -28,8 +27,5 @@ func (a *app) printDiagnostic(w io.Writer, d pipeline.Diagnostic) {
 
 // printJSON writes one indented JSON value.
 func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.out)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	return report.EncodeJSON(a.out, v)
 }

@@ -25,9 +25,7 @@ import (
 )
 
 func (a *app) cmdRun() *cobra.Command {
-	var dry, standing bool
-	var grace time.Duration
-	var reportPath string
+	var o runFlags
 	c := &cobra.Command{
 		Use:     "run",
 		GroupID: "publish",
@@ -38,22 +36,38 @@ times, in several places at once.
 
 Exit codes: 0 done or nothing due, 1 something failed, 2 content that is not valid, 3 something needs a person,
 4 something waits and will pass later, 5 what happened could not be recorded. Troubles count when no finished run has told
-them yet, and once a day while they stand; --exit-standing counts all.`,
+them yet, and once a day while they stand; --exit-standing counts all. With --waiting-ok what only waits is 0, so that a CI
+job is not red for it.
+
+SIGINT or SIGTERM lets a write in flight come to its end, for as long as --grace says; a second one ends that too, and keeps
+what happened in a file where it cannot be pushed.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.runRun(c.Context(), dry, standing, grace, reportPath)
+			return a.runRun(c.Context(), o)
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&dry, "dry-run", false, "everything but claim and publish; print the requests that would be made, without secrets")
-	f.BoolVar(&standing, "exit-standing", false, "let the exit code tell every trouble that stands, not only what is new")
-	f.DurationVar(&grace, "grace", 0, "how long a write in flight may take after SIGINT or SIGTERM (default 5s under CI, else 45s)")
-	f.StringVar(&reportPath, "report", "", "also write the result as JSON to this file")
+	f.BoolVar(&o.dry, "dry-run", false, "everything but claim and publish; print the requests that would be made, without secrets")
+	f.BoolVar(&o.standing, "exit-standing", false, "let the exit code tell every trouble that stands, not only what is new")
+	f.BoolVar(&o.waitingOK, "waiting-ok", false, "exit with 0 instead of 4 where something waits and nothing else is to be said")
+	f.DurationVar(&o.grace, "grace", 0, "how long a write in flight may take after SIGINT or SIGTERM (default 5s under CI, else 45s)")
+	f.StringVar(&o.report, "report", "", "also write the result as JSON to this file")
 	return c
 }
 
-func (a *app) runRun(ctx context.Context, dry, standing bool, grace time.Duration, reportPath string) error {
-	a.mask.Announce(a.commandsTo())
+type runFlags struct {
+	dry, standing, waitingOK bool
+	grace                    time.Duration
+	report                   string
+}
+
+// unrecordedError ends a run whose results are in a file: whatever else happened, that comes first.
+type unrecordedError struct{ err error }
+
+func (e unrecordedError) Error() string { return e.err.Error() }
+func (e unrecordedError) Unwrap() error { return e.err }
+
+func (a *app) runRun(ctx context.Context, o runFlags) error {
 	w, err := a.open(false)
 	if err != nil {
 		return err
@@ -67,12 +81,13 @@ func (a *app) runRun(ctx context.Context, dry, standing bool, grace time.Duratio
 	if err != nil {
 		return err
 	}
-	opt.DryRun = dry
-	if grace > 0 {
-		opt.Grace = grace
+	opt.DryRun = o.dry
+	if o.grace > 0 {
+		opt.Grace = o.grace
 	}
+	a.graceLimit.Store(int64(opt.Grace))
 	var planned *planned
-	if dry {
+	if o.dry {
 		planned = newPlanned(a)
 		opt.Transport = planned.transport
 	}
@@ -82,16 +97,18 @@ func (a *app) runRun(ctx context.Context, dry, standing bool, grace time.Duratio
 			return err
 		}
 	}
-	if rerr := a.reportRun(res, planned, reportPath); rerr != nil {
-		return errors.Join(err, rerr)
+	err = errors.Join(err, a.reportRun(res, planned, o.report))
+	if err != nil && res.Unrecorded != "" {
+		return unrecordedError{err}
 	}
 	if err != nil {
 		return err
 	}
-	if code := runExit(res, standing); code != exitDone {
-		return exitWith{code}
+	code := runExit(res, o.standing)
+	if code == exitDone || code == exitWaiting && o.waitingOK {
+		return nil
 	}
-	return nil
+	return exitWith{code}
 }
 
 // runOptions are the options of a real run in this process.
@@ -104,7 +121,7 @@ func (a *app) runOptions(ctx context.Context, w *workspace, remote gitstore.Remo
 		Remote: remote, Branch: a.flags.branch, Home: w.home(remote), Providers: w.infos, Transport: a.transport,
 		Keys:  func(context.Context) (vault.Keys, error) { return a.keys() },
 		Clock: a.clock(), Sleep: sleep, Rand: rand.Reader, Nonce: name, RunURL: a.runURL(), Fence: a.fence(), Grace: a.grace(),
-		Mask: a.mask.Add, Log: a.log(), SaveResults: a.saveResults,
+		Mask: a.hide, Log: a.log(), SaveResults: a.saveResults,
 	}
 	if w.repo != nil {
 		opt.Local = w.root

@@ -21,6 +21,7 @@ import (
 	"github.com/broadside-pub/broadside/pipeline/content"
 	"github.com/broadside-pub/broadside/pipeline/gitstore"
 	"github.com/broadside-pub/broadside/pipeline/journal"
+	"github.com/broadside-pub/broadside/pipeline/report"
 	"github.com/broadside-pub/broadside/pipeline/vault"
 	"github.com/broadside-pub/broadside/providers"
 	"github.com/broadside-pub/broadside/providers/all"
@@ -96,7 +97,7 @@ func (w *workspace) remoteURL() (string, error) {
 		return named, nil
 	}
 	if w.repo == nil {
-		return "", hinted{fmt.Errorf("%s is not inside a git checkout", w.root), "run it in a checkout, or name the remote with --remote URL"}
+		return "", usageError{fmt.Errorf("%s is not inside a git checkout", w.root), "run it in a checkout, or name the remote with --remote URL"}
 	}
 	if named == "" {
 		named = "origin"
@@ -296,6 +297,9 @@ func (a *app) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, at slog.Attr) slog.Attr {
 		if at.Key == slog.TimeKey {
 			return slog.Attr{}
+		}
+		if k := at.Value.Kind(); k == slog.KindString || k == slog.KindAny && at.Key != slog.LevelKey {
+			at.Value = slog.StringValue(report.Line(at.Value.String()))
 		}
 		return at
 	}}))
