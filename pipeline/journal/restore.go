@@ -131,7 +131,8 @@ func (r *Restoration) compare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.Certain = ok
+		// Whoever could put a commit of their own on the ledger could have moved the mark back as well.
+		r.Certain = ok && (r.Ledger == nil || r.Ledger.Good())
 	}
 	if r.Ledger == nil || !r.Ledger.Good() {
 		return nil

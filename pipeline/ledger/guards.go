@@ -87,7 +87,8 @@ func (s *State) checkRefreshing(e *Event) *IllegalError {
 
 func (s *State) applyRefreshing(e *Event) {
 	c := s.Credentials[e.Login]
-	c.Login, c.Pending, c.PendingUntil, c.PendingRun, c.PendingSeq = e.Login, true, e.LeaseUntil, e.Run, e.Seq
+	// A lease that ends where it begins gives the refresh up.
+	c.Login, c.Pending, c.PendingUntil, c.PendingRun, c.PendingSeq = e.Login, e.LeaseUntil.After(e.At), e.LeaseUntil, e.Run, e.Seq
 	s.Credentials[e.Login] = c
 }
 

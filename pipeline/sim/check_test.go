@@ -243,7 +243,7 @@ func (w *world) checkTokens(h *history) {
 			if before.Token != u.Token || !before.Worked || u.Frozen {
 				continue
 			}
-			if at, ok := h.refreshed[before.Proc]; ok && at.Before(u.At) && !at.Before(before.At) {
+			if at, ok := h.refreshed[before.Proc+" credentials/"+before.Dest+".age"]; ok && at.Before(u.At) && !at.Before(before.At) {
 				w.breakf("%s has used a refresh token that %s had used, %s after its successor was on the ledger", u.Proc, before.Proc, u.At.Sub(at))
 			}
 		}

@@ -133,7 +133,7 @@ func (h *history) event(w *world, e ledger.Event, at time.Time, due, by map[pipe
 			delete(h.open, e.Target)
 		}
 	case ledger.Refreshed:
-		h.refreshed[e.Run] = at
+		h.refreshed[e.Run+" "+e.File] = at
 	case ledger.Held:
 		h.holds[e.Hold] = e
 	case ledger.Released:

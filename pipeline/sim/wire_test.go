@@ -33,9 +33,9 @@ type sent struct {
 
 // use is one use of a refresh token that is good for one.
 type use struct {
-	Proc, Login, Token string
-	At                 time.Time
-	Worked, Frozen     bool
+	Proc, Dest, Token string
+	At                time.Time
+	Worked, Frozen    bool
 }
 
 // wire is a process's way to one destination's network.
@@ -148,7 +148,7 @@ func (x wire) deliver(r *http.Request, kind string, s *sent) (*http.Response, er
 		}
 		return transport.Handler(w.net).RoundTrip(r)
 	}
-	u := use{Proc: x.p.name, At: time.Now(), Token: tokenOf(r), Frozen: s.Frozen}
+	u := use{Proc: x.p.name, Dest: x.d.Name, At: time.Now(), Token: tokenOf(r), Frozen: s.Frozen}
 	before := w.holder(u.Token)
 	resp, err := transport.Handler(w.net).RoundTrip(r)
 	u.Worked = before != "" && w.holder(u.Token) == ""

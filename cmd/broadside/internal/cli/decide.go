@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"net/url"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,59 +17,6 @@ import (
 
 // The commands by which a person decides: each is one commit on the ledger.
 
-func (a *app) cmdResolve() *cobra.Command {
-	var link, id string
-	c := &cobra.Command{
-		Use:     "resolve POST DESTINATION retry|published|cancel",
-		GroupID: "publish",
-		Short:   "Say what became of a delivery that is uncertain or has failed",
-		Long: `resolve ends what only a person can end. Look at the network first, then say what you saw:
-
-  retry       it is not there: it goes out again, with a new key
-  published   it is there: --url says where
-  cancel      it is not to go out any more`,
-		Example: "  broadside resolve launch-1-0 fosstodon published --url https://fosstodon.org/@me/113",
-		Args:    exactly("POST", "DESTINATION", "retry, published or cancel"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.resolve(c.Context(), args[0], args[1], args[2], link, id)
-		},
-	}
-	c.Flags().StringVar(&link, "url", "", "with published: where it is to be seen")
-	c.Flags().StringVar(&id, "id", "", "with published: the network's id, where the URL does not tell it")
-	return c
-}
-
-func (a *app) resolve(ctx context.Context, post, dest, what, link, id string) error {
-	if !slices.Contains([]string{"retry", "published", "cancel"}, what) {
-		return usageError{fmt.Errorf("%q is not a way to resolve a delivery", what), "use retry, published or cancel"}
-	}
-	if what == "published" {
-		u, err := url.Parse(link)
-		if link == "" || err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-			return usageError{fmt.Errorf("published needs the address where the post is to be seen"), "add --url https://..."}
-		}
-		if id == "" {
-			id = link
-		}
-	}
-	return a.decide(ctx, func(s *ledger.State) ([]pipeline.DeliveryID, error) {
-		d, err := findDelivery(s, post, dest)
-		if err != nil {
-			return nil, err
-		}
-		return []pipeline.DeliveryID{d.ID}, nil
-	}, func(tx *journal.Tx, id2 pipeline.DeliveryID) error {
-		switch what {
-		case "retry":
-			return tx.Add(tx.State.Retry(tx.Stamp, id2, ""))
-		case "published":
-			return tx.AddAll(tx.State.ResolvePublished(tx.Stamp, id2, ledger.Found{Network: id, URL: link}))
-		default:
-			return tx.Add(tx.State.CancelByPerson(tx.Stamp, id2, ""))
-		}
-	}, map[string]string{"retry": "goes out again with the next run", "published": "is published", "cancel": "is canceled"}[what])
-}
-
 func (a *app) cmdCancel() *cobra.Command {
 	return &cobra.Command{
 		Use:     "cancel POST [DESTINATION]",
@@ -80,7 +27,7 @@ func (a *app) cmdCancel() *cobra.Command {
 			return a.decide(c.Context(), func(s *ledger.State) ([]pipeline.DeliveryID, error) { return openOf(s, args) },
 				func(tx *journal.Tx, id pipeline.DeliveryID) error {
 					return tx.Add(tx.State.CancelByPerson(tx.Stamp, id, ""))
-				}, "is canceled")
+				}, saying("is canceled"))
 		},
 	}
 }
@@ -111,20 +58,31 @@ func (a *app) hold(ctx context.Context, args []string, reason string) error {
 	if err != nil {
 		return err
 	}
+	if err := w.knownScope(ctx, j.State(), scope); err != nil {
+		return err
+	}
 	id, err := nonce()
 	if err != nil {
 		return err
 	}
 	if reason == "" {
-		reason = "held by " + strings.TrimPrefix(a.person(), "person:")
+		reason = "held by " + personName(a.person())
 	}
+	var stands *ledger.Hold
 	err = j.Append(ctx, nil, func(tx *journal.Tx) error {
+		if stands = personHold(tx.State, scope); stands != nil {
+			return nil
+		}
 		return tx.Add(tx.State.Hold(tx.Stamp, ledger.HoldInput{Hold: id, Scope: scope, Reason: pipeline.ReasonByPerson, Detail: reason}))
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, report.Line(scope+" is held; `broadside release "+strings.Join(args, " ")+"` lifts it"))
+	text := w.scopeName(scope) + " is held"
+	if stands != nil {
+		text += " already, " + heldSince(*stands)
+	}
+	fmt.Fprintln(a.out, report.Line(text+"; `broadside release "+strings.Join(args, " ")+"` lifts it"))
 	return nil
 }
 
@@ -168,9 +126,12 @@ func (a *app) release(ctx context.Context, args []string) error {
 		return err
 	}
 	if n == 0 {
-		return hinted{fmt.Errorf("%s is not held", scope), "`broadside status` lists what is"}
+		if err := w.knownScope(ctx, j.State(), scope); err != nil {
+			return err
+		}
+		return hinted{fmt.Errorf("%s is not held", w.scopeName(scope)), "`broadside status` lists what is"}
 	}
-	fmt.Fprintln(a.out, report.Line(scope+" is released"))
+	fmt.Fprintln(a.out, report.Line(w.scopeName(scope)+" is released"))
 	return nil
 }
 
@@ -199,7 +160,7 @@ func (w *workspace) scope(args []string) (string, error) {
 	case len(args) == 2 && args[0] == "destination":
 		d, ok := w.cfg.Destination(args[1])
 		if !ok {
-			return "", usageError{fmt.Errorf("broadside.yaml has no destination %q", args[1]), "it has " + strings.Join(w.destinationNames(), ", ")}
+			return "", w.unknownDestination(args[1])
 		}
 		if d.Target == "" {
 			return "", hinted{fmt.Errorf("destination %s has no target yet", d.Name), "`broadside auth add " + d.Name + "` writes it"}
@@ -220,7 +181,7 @@ func (w *workspace) destinationNames() []string {
 }
 
 // decide applies one decision to the deliveries that pick names, in one commit.
-func (a *app) decide(ctx context.Context, pick func(*ledger.State) ([]pipeline.DeliveryID, error), apply func(*journal.Tx, pipeline.DeliveryID) error, said string) error {
+func (a *app) decide(ctx context.Context, pick func(*ledger.State) ([]pipeline.DeliveryID, error), apply func(*journal.Tx, pipeline.DeliveryID) error, said func(*ledger.State, *ledger.Delivery) []string) error {
 	_, j, done, err := a.openLedger(ctx, true)
 	if err != nil {
 		return err
@@ -234,7 +195,7 @@ func (a *app) decide(ctx context.Context, pick func(*ledger.State) ([]pipeline.D
 		}
 		for _, id := range ids {
 			if err := apply(tx, id); err != nil {
-				return err
+				return inPeoplesWords(err, tx.State)
 			}
 		}
 		return nil
@@ -244,9 +205,16 @@ func (a *app) decide(ctx context.Context, pick func(*ledger.State) ([]pipeline.D
 	}
 	s := j.State()
 	for _, id := range ids {
-		fmt.Fprintln(a.out, report.Line(fmt.Sprintf("%s at %s %s", id.Post, s.Deliveries[id].Dest, said)))
+		for _, line := range said(s, s.Deliveries[id]) {
+			fmt.Fprintln(a.out, report.Line(line))
+		}
 	}
 	return nil
+}
+
+// saying is what is said of a delivery in one line.
+func saying(what string) func(*ledger.State, *ledger.Delivery) []string {
+	return func(_ *ledger.State, d *ledger.Delivery) []string { return []string{d.ID.Post + " at " + d.Dest + " " + what} }
 }
 
 // openLedger opens workspace, remote and ledger for a command.
@@ -281,9 +249,26 @@ func findDelivery(s *ledger.State, post, dest string) (*ledger.Delivery, error) 
 	}
 	slices.Sort(known)
 	if len(known) == 0 {
-		return nil, hinted{fmt.Errorf("the ledger knows no post %q", post), "`broadside status` lists those it knows; a post is known once a run has seen it"}
+		return nil, unknownPost(s, post, "`broadside status` lists those it knows; a post is known once a run has seen it")
 	}
-	return nil, hinted{fmt.Errorf("%s has no delivery at %q", post, dest), "it has " + strings.Join(known, ", ")}
+	return nil, usageError{fmt.Errorf("%s has no delivery at %q", post, dest), "it has " + strings.Join(known, ", ")}
+}
+
+// unknownPost says what an id may have been meant to be.
+func unknownPost(s *ledger.State, post, hint string) error {
+	if n := nearest(post, slices.Sorted(maps.Keys(ledgerPosts(s)))); n != "" {
+		hint = "did you mean " + n + "? " + hint
+	}
+	return usageError{fmt.Errorf("the ledger knows no post %q", post), hint}
+}
+
+// ledgerPosts are the ids that the ledger knows.
+func ledgerPosts(s *ledger.State) map[string]bool {
+	out := map[string]bool{}
+	for id := range s.Deliveries {
+		out[id.Post] = true
+	}
+	return out
 }
 
 // openOf lists what of a post, or of one delivery of it, has not gone out.
@@ -309,7 +294,7 @@ func openOf(s *ledger.State, args []string) ([]pipeline.DeliveryID, error) {
 		}
 	}
 	if !known {
-		return nil, hinted{fmt.Errorf("the ledger knows no post %q", args[0]), "a post is known once a run has seen it; before that, delete its file or its publish_at"}
+		return nil, unknownPost(s, args[0], "a post is known once a run has seen it; before that, delete its file or its publish_at")
 	}
 	if len(out) == 0 {
 		return nil, hinted{fmt.Errorf("nothing of %s can be canceled any more", args[0]), "`broadside status " + args[0] + "` shows where it stands"}

@@ -32,13 +32,13 @@ func (b *statusBuilder) explain(out *statusDelivery, d *ledger.Delivery) {
 				return
 			}
 		}
-		out.Why = strings.TrimSpace(string(d.Reason) + " " + d.Detail)
+		out.Why = toldBy(d.Reason, d.Detail)
 	case pipeline.Canceled:
-		out.Why = strings.TrimSpace(string(d.Reason) + " " + d.Detail)
+		out.Why = toldBy(d.Reason, d.Detail)
 	case pipeline.Published, pipeline.Adopted, pipeline.Retracted:
 	}
 	if len(out.ExtraCopies) > 0 {
-		out.Hint = "look at the network and delete the copy that should not be there"
+		out.Hint = fmt.Sprintf("look at the network and delete the copy that should not be there, then: `broadside resolve %s %s known --id %s`", d.ID.Post, d.Dest, out.ExtraCopies[0].ID)
 	}
 }
 
@@ -46,12 +46,12 @@ func (b *statusBuilder) explainOpen(out *statusDelivery, d *ledger.Delivery) {
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	if h, held := b.s.Blocked(d.ID, d.Login); held {
 		out.Held = true
-		out.Waits = "for the hold on " + h.Scope + " to be lifted: " + strings.TrimSpace(h.Reason+" "+h.Detail)
+		out.Waits = "for the hold on " + b.w.scopeName(h.Scope) + " to be lifted: " + heldSince(h)
 		out.Hint = b.releaseHint(h)
 		return
 	}
 	if d.Reason != "" {
-		out.Why = strings.TrimSpace(string(d.Reason) + " " + d.Detail)
+		out.Why = toldBy(d.Reason, d.Detail)
 	}
 	it, here := b.v.Item(d.ID)
 	switch {
@@ -140,7 +140,7 @@ func (s *status) only(id string) error {
 	if n := nearest(id, known); n != "" {
 		hint = "did you mean " + n + "?"
 	}
-	return hinted{fmt.Errorf("neither the ledger nor this checkout knows a post %q", id), hint}
+	return usageError{fmt.Errorf("neither the ledger nor this checkout knows a post %q", id), hint}
 }
 
 // stories adds the whole story of what is shown.

@@ -81,7 +81,7 @@ func (a *app) runRun(ctx context.Context, o runFlags) error {
 	if err != nil {
 		return err
 	}
-	opt.DryRun = o.dry
+	opt.DryRun, opt.Full = o.dry, o.standing
 	if o.grace > 0 {
 		opt.Grace = o.grace
 	}

@@ -106,13 +106,16 @@ type statusAttempt struct {
 
 type statusHold struct {
 	Scope string    `json:"scope"`
-	Why   string    `json:"why"`
+	Name  string    `json:"name"` // what it is on, as people call it
+	Why   string    `json:"why,omitempty"`
 	At    time.Time `json:"at"`
 	By    string    `json:"by"`
+
+	since string
 }
 
 func (h statusHold) String() string {
-	return h.Scope + ", since " + h.At.UTC().Format(time.RFC3339) + " by " + h.By + ": " + h.Why
+	return h.Name + ", " + h.since
 }
 
 // standing gathers where everything stands.
@@ -139,7 +142,7 @@ func (w *workspace) standing(v *compose.View, j *journal.Journal, now time.Time)
 	}
 	slices.SortStableFunc(out.Posts, func(x, y statusPost) int { return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Post, y.Post)) })
 	for _, h := range s.Holds {
-		out.Holds = append(out.Holds, statusHold{Scope: h.Scope, Why: strings.TrimSpace(h.Reason + " " + h.Detail), At: h.At, By: h.By})
+		out.Holds = append(out.Holds, statusHold{Scope: h.Scope, Name: w.scopeName(h.Scope), Why: holdWhy(h), At: h.At, By: h.By, since: heldSince(h)})
 	}
 	slices.SortFunc(out.Holds, func(x, y statusHold) int { return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Scope, y.Scope)) })
 	for _, t := range b.troubles {
