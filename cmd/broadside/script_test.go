@@ -44,6 +44,7 @@ func TestScripts(t *testing.T) {
 			"account":  cmdAccount,
 			"fault":    cmdFault,
 			"posts":    cmdPosts,
+			"postid":   cmdPostID,
 			"revoke":   cmdRevoke,
 			"exit":     cmdExit,
 			"mode":     cmdMode,
@@ -187,6 +188,20 @@ func cmdPosts(ts *testscript.TestScript, neg bool, args []string) {
 	if same == neg {
 		ts.Fatalf("@%s shows %d posts: %q", args[0], len(got), got)
 	}
+}
+
+// cmdPostID sets a variable to the id of a post that an account shows, the oldest being 0: postid NAME HANDLE INDEX.
+func cmdPostID(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: postid NAME HANDLE INDEX")
+	}
+	n, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	posts := netOf(ts).Posts(args[1])
+	if n >= len(posts) {
+		ts.Fatalf("@%s shows %d posts", args[1], len(posts))
+	}
+	ts.Setenv(args[0], posts[n].ID)
 }
 
 // cmdExit runs a command and wants this exit code: exit CODE PROGRAM ARG... Its output is there for stdout and stderr.

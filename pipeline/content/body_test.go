@@ -166,7 +166,7 @@ func TestBodyReportsWhatCannotBeSent(t *testing.T) {
 		"::: only bluesky\n::: not fedi\nx\n:::\n:::": {"block_nested 8:1"},
 		"- ::: only bluesky":                          {"block_misplaced 7:3"},
 		"> ::: only bluesky":                          {"block_misplaced 7:3"},
-		"::: only bluesky\nx\n:::":                    {"block_unknown 7:5"},
+		"::: onlly bluesky\nx\n:::":                   {"block_unknown 7:5"},
 		":::tip\nx\n:::":                              {"block_unknown 7:4"},
 		"::: only\nx\n:::":                            {"block_no_destination 7:5"},
 		"::: only blusky\nx\n:::":                     {"unknown_destination 7:5"},

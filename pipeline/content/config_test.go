@@ -192,7 +192,7 @@ func TestLoadConfigReportsWhereItStands(t *testing.T) {
 func TestHintsNameTheNearestWord(t *testing.T) {
 	t.Parallel()
 	_, ds := content.LoadConfig("broadside.yaml", []byte("version: 1\ntimezone: europe/berlin\ndestnations: {}\n"), nil)
-	_, more := parse(t, "", "::: only blusky\nx\n:::\n\n@{alcie}\n")
+	_, more := parse(t, "", "::: onlly blusky\nx\n:::\n\n@{alcie}\n")
 	var got []string
 	for _, d := range append(ds, more...) {
 		got = append(got, d.Hint)

@@ -117,6 +117,7 @@ func (r *resolver) instead(p *pipeline.Post, d pipeline.PostDestination) []pipel
 // parts divides segments at breaks; where single is set, breaks become rules between what is not empty.
 func (r *resolver) parts(segments []pipeline.Segment, single bool) []ResolvedPart {
 	out := []ResolvedPart{{}}
+	var ownBlocks, ownMedia bool // the last part's are no segment's
 	broken := false
 	for _, s := range segments {
 		if s.Break {
@@ -124,6 +125,7 @@ func (r *resolver) parts(segments []pipeline.Segment, single bool) []ResolvedPar
 				broken = len(out[0].Doc.Blocks) > 0
 			} else {
 				out = append(out, ResolvedPart{})
+				ownBlocks, ownMedia = false, false
 			}
 			continue
 		}
@@ -131,33 +133,38 @@ func (r *resolver) parts(segments []pipeline.Segment, single bool) []ResolvedPar
 		if part.Pos.Line == 0 {
 			part.Pos = s.Pos
 		}
-		part.Media = join(part.Media, s.Media)
+		part.Media = join(part.Media, s.Media, &ownMedia)
 		blocks := r.document(s)
 		if len(blocks) == 0 {
 			continue
 		}
 		if broken {
-			part.Doc.Blocks = join(part.Doc.Blocks, []providers.Block{{Kind: providers.Rule}})
+			part.Doc.Blocks = join(part.Doc.Blocks, []providers.Block{{Kind: providers.Rule}}, &ownBlocks)
 			broken = false
 		}
-		part.Doc.Blocks = join(part.Doc.Blocks, blocks)
+		part.Doc.Blocks = join(part.Doc.Blocks, blocks, &ownBlocks)
 	}
 	return out
 }
 
-// join appends without writing into what a belongs to; where one is empty, it returns the other.
-func join[T any](a, b []T) []T {
+// join appends without writing into what a belongs to, unless own says that it belongs to nobody else, as it does from
+// then on; where one is empty, it returns the other.
+func join[T any](a, b []T, own *bool) []T {
 	if len(a) == 0 {
 		return b
 	}
 	if len(b) == 0 {
 		return a
 	}
-	return append(slices.Clip(a), b...)
+	if !*own {
+		a, *own = slices.Clip(a), true
+	}
+	return append(a, b...)
 }
 
 // attach gives the media of the front matter to the parts that they name, or the first.
 func (r *resolver) attach(parts []ResolvedPart, media []pipeline.MediaUse, single bool) []ResolvedPart {
+	own := make([]bool, len(parts))
 	for _, m := range media {
 		i := max(m.Part, 1) - 1
 		if single {
@@ -171,7 +178,7 @@ func (r *resolver) attach(parts []ResolvedPart, media []pipeline.MediaUse, singl
 		if parts[i].Pos.Line == 0 {
 			parts[i].Pos = m.Pos
 		}
-		parts[i].Media = join(parts[i].Media, []pipeline.MediaUse{m})
+		parts[i].Media = join(parts[i].Media, []pipeline.MediaUse{m}, &own[i])
 	}
 	return parts
 }

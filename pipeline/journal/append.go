@@ -334,7 +334,8 @@ func (j *Journal) propose(ctx context.Context, batch []*request) (*proposal, []*
 	var changes []gitstore.Change
 	var idle []*request
 	for _, r := range batch {
-		tx := &Tx{State: work, Stamp: j.Stamp(), Now: j.Now()}
+		st := j.Stamp()
+		tx := &Tx{State: work, Stamp: st, Now: st.At} // one reading: what is decided now must not lie after its event
 		if err := r.decide(tx); err != nil {
 			r.done <- err
 			// What was applied of it must not stay: start over without it.

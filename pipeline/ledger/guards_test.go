@@ -100,6 +100,9 @@ func TestRefreshIsExclusivePerLogin(t *testing.T) {
 	w.receipt(id1, 22, "a1", 0, "p0")
 	w.do(w.s().BeginRefresh(stampAt(23, "run-a"), "login-1", min0(30)))
 	w.do(w.s().GiveUpRefresh(stampAt(24, "run-a"), "login-1"))
+	if got := w.s().Troubles(min0(24 + 120)); len(got) != 0 {
+		t.Errorf("a refresh that was given up did not get lost: %+v", got)
+	}
 	w.do(w.s().BeginRefresh(stampAt(25, "run-b"), "login-1", min0(30)))
 	for _, seq := range []int{1, 3} {
 		e := Event{V: 1, Kind: Refreshing, At: min0(40), Run: "run-c", Login: "login-1", Seq: seq, LeaseUntil: min0(45)}

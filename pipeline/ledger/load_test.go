@@ -231,6 +231,42 @@ func TestCompactionRewritesOnlyMonthFilesThatGain(t *testing.T) {
 	}
 }
 
+// TestMonthGainsAnyNumberOfDeliveries has some settled deliveries in a month's file and others come to it, in numbers that
+// leave room in slices and that do not.
+func TestMonthGainsAnyNumberOfDeliveries(t *testing.T) {
+	t.Parallel()
+	for first := 1; first <= 6; first++ {
+		for second := 1; second <= 6; second++ {
+			tree := newTree()
+			w := newWorld(t)
+			s := commit(t, tree, New(), w.b.Events)
+			for round, n := range []int{first, second} {
+				b := s.Batch()
+				for i := range n {
+					id := pipeline.DeliveryID{Post: fmt.Sprintf("%c%d", 'a'+round, i), Target: blue}
+					if err := b.Take(b.State.Schedule(stampAt(round, "run-a"), scheduleInput(id))); err != nil {
+						t.Fatal(err)
+					}
+					if err := b.Take(b.State.CancelByPerson(stampAt(round, "person:ada"), id, "")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s = commit(t, tree, s, b.Events)
+				changes, err := Compact(s, tree, min0(60))
+				if err != nil {
+					t.Fatal(err)
+				}
+				apply(tree, changes)
+				got, err := Load(tree)
+				if err != nil {
+					t.Fatalf("%d deliveries, then %d: %v", first, second, err)
+				}
+				wantSame(t, s, got)
+			}
+		}
+	}
+}
+
 func TestArchivesThatDoNotFitAreRefused(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

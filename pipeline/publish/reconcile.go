@@ -72,11 +72,14 @@ func (r *run) reconcile(ctx context.Context, a *account, d *ledger.Delivery) err
 	if a.able.Find == nil {
 		return r.repeatable(ctx, a, d, at)
 	}
+	if refused(r.j.State(), a.cred.Login) {
+		return nil // the network would say no again
+	}
 	if err := r.refresh(ctx, a); err != nil {
-		return r.unreconciled(a, err)
+		return r.unreconciled(ctx, a, err)
 	}
 	if err := r.verify(ctx, a); err != nil {
-		return r.unreconciled(a, err)
+		return r.unreconciled(ctx, a, err)
 	}
 	fenceOver := r.clock.Wall().After(at.LeaseUntil.Add(r.opt.Fence.Stale(a.info.LongestRequest)))
 	thread := providers.Thread{}
@@ -98,7 +101,7 @@ func (r *run) reconcile(ctx context.Context, a *account, d *ledger.Delivery) err
 		case errors.Is(err, providers.ErrNotFound):
 			return r.repeatable(ctx, a, d, at)
 		default:
-			return r.unreconciled(a, fmt.Errorf("the finder is not sure: %w", err))
+			return r.unreconciled(ctx, a, fmt.Errorf("the finder is not sure: %w", err))
 		}
 	}
 	return nil
@@ -179,7 +182,7 @@ func (r *run) repeatable(ctx context.Context, a *account, d *ledger.Delivery, at
 }
 
 // unreconciled leaves an uncertain delivery as it is; why it could not be looked for is told.
-func (r *run) unreconciled(a *account, err error) error {
+func (r *run) unreconciled(ctx context.Context, a *account, err error) error {
 	if acct, ok := errors.AsType[*accountError](err); ok {
 		r.blockAccount(acct)
 		return nil
@@ -191,7 +194,20 @@ func (r *run) unreconciled(a *account, err error) error {
 		return err
 	}
 	r.opt.Log.Warn("an uncertain delivery could not be looked for", "dest", a.dest.Name, "err", err)
+	if j := judge(err, false, 1, r.clock.Wall()); j.verdict == hold {
+		return r.record(ctx, func(tx *journal.Tx) error { return r.holdLogin(tx, a, j) })
+	}
 	return nil
+}
+
+// refused tells that the network has refused a login, and nobody has lifted the hold since.
+func refused(s *ledger.State, login string) bool {
+	for _, h := range s.Holds {
+		if h.Login == login && h.Scope == ledger.ScopeLogin(login) {
+			return true
+		}
+	}
+	return false
 }
 
 // itemOf is the content's item of a delivery, or a bare one where the content no longer wants it.

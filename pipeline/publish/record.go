@@ -114,12 +114,18 @@ func (r *run) hold(tx *journal.Tx, c *claim, j judged) error {
 			return err
 		}
 	}
-	if _, blocked := tx.State.Blocked(id, login); blocked {
+	return r.holdLogin(tx, c.acct, j)
+}
+
+// holdLogin forbids everything with a login that the network has refused.
+func (r *run) holdLogin(tx *journal.Tx, a *account, j judged) error {
+	login := a.cred.Login
+	if refused(tx.State, login) {
 		return nil
 	}
 	return tx.Add(tx.State.Hold(tx.Stamp, ledger.HoldInput{
 		Hold: sha256Hex([]byte(login + r.opt.Nonce))[:16], Scope: ledger.ScopeLogin(login),
-		Reason: j.reason, Detail: c.acct.dest.Name + ": " + j.detail, Login: login,
+		Reason: j.reason, Detail: a.dest.Name + ": " + j.detail, Login: login,
 	}))
 }
 

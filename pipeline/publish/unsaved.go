@@ -120,6 +120,10 @@ func Apply(ctx context.Context, j *journal.Journal, data []byte, signer string) 
 			if e.Kind == ledger.TipEv || has(tx.State, e) {
 				continue
 			}
+			if overtaken(tx.State, e) {
+				skipped = append(skipped, e.File+" holds a newer login's credential")
+				continue
+			}
 			if err := tx.Add(e, nil); err != nil {
 				skipped = append(skipped, err.Error())
 				continue
@@ -138,6 +142,19 @@ func Apply(ctx context.Context, j *journal.Journal, data []byte, signer string) 
 		return nil
 	})
 	return applied, skipped, err
+}
+
+// overtaken tells that a refresh belongs to a login that another has replaced since: its file holds the newer one's.
+func overtaken(s *ledger.State, e ledger.Event) bool {
+	if e.Kind != ledger.Refreshed {
+		return false
+	}
+	for _, c := range s.Credentials {
+		if c.Login != e.Login && c.File == e.File && c.At.After(e.At) {
+			return true
+		}
+	}
+	return false
 }
 
 // has tells that a receipt is in the ledger already.

@@ -66,8 +66,33 @@ func (r *renderer) split(enc providers.Encoded, problems []providers.Problem) (p
 
 // fits encodes a piece both as the first and as a later part: what only one of them carries must have room too.
 func (r *renderer) fits(p providers.DraftPart) bool {
+	if budget := 64*r.limits.Text + 4096; r.limits.Text > 0 && spend(p.Doc.Blocks, &budget) {
+		return false // no character takes that many bytes: it need not be encoded to know
+	}
 	d := r.draft
 	d.Parts = []providers.DraftPart{p, p}
 	enc, problems := r.in.Info.Encode(d)
 	return !r.tooLong(enc, problems)
+}
+
+// spend takes the size of blocks off budget, and tells whether it is used up.
+func spend(bs []providers.Block, budget *int) bool {
+	for i := range bs {
+		*budget -= 1 + len(bs[i].Text)
+		for _, s := range bs[i].Spans {
+			*budget -= 1 + len(s.Text)
+			if *budget < 0 {
+				return true
+			}
+		}
+		if *budget < 0 || spend(bs[i].Blocks, budget) {
+			return true
+		}
+		for _, item := range bs[i].Items {
+			if spend(item, budget) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -80,8 +80,8 @@ var mutants = []mutant{
 	{"a lost answer to a push counts as landed", []edit{{
 		"pipeline/journal/append.go", "	case gitstore.Landed:\n		j.adopt(prop, prop.snap.Commit())\n", "	case gitstore.Landed, gitstore.Unknown:\n		j.adopt(prop, prop.snap.Commit())\n",
 	}, {"pipeline/journal/append.go", "	case gitstore.LostRace, gitstore.Unknown, gitstore.NotSent:\n	}\n	refs, err := j.opt.Remote.Refs(ctx)\n	if err != nil {\n		return false, true", "	case gitstore.LostRace, gitstore.NotSent:\n	}\n	refs, err := j.opt.Remote.Refs(ctx)\n	if err != nil {\n		return false, true"}}},
-	{"the mark is believed to follow the ledger", []edit{{
-		"pipeline/journal/append.go", "	case prop.snap.Commit():\n		j.adopt(prop, refs.Tips[j.opt.Config.MarkRef()])\n", "	case prop.snap.Commit():\n		j.adopt(prop, prop.snap.Commit())\n",
+	{"a mark that is behind is not brought up", []edit{{
+		"pipeline/journal/append.go", "			if prop.updates[0].Old != prop.updates[1].Old {\n", "			if prop == nil {\n",
 	}}},
 	{"a stale lease counts as surely unpublished", []edit{
 		{"pipeline/publish/plan.go", "h.tx.State.StaleLease(h.tx.Stamp, d.ID, \"run \"+o.Run+\" did not come back before its lease ended\")", "h.tx.State.Queue(h.tx.Stamp, d.ID, pipeline.ReasonInterrupted, \"run \"+o.Run, now, ledger.ByRun)"},

@@ -23,23 +23,23 @@ func (e *BindingError) Error() string {
 	switch e.Field {
 	case "provider":
 		return fmt.Sprintf("destination %s is a %s account and its credential is for %s: the file was swapped or the provider "+
-			"changed; nothing is sent. Run `broadside auth add %s` or `auth login %s`", d, e.Wanted, e.Sealed, d, d)
+			"changed; nothing is sent. Run `broadside auth add %s`", d, e.Wanted, e.Sealed, d)
 	case "host":
 		return fmt.Sprintf("destination %s: its credential may be sent to %s only, broadside.yaml now says %s; nothing is sent. "+
-			"Set `server:` back, or log in to the new server with `broadside auth add %s` or `auth login %s`",
-			d, e.Sealed, e.Wanted, d, d)
+			"Set `server:` back, or log in to the new server with `broadside auth add %s`",
+			d, e.Sealed, e.Wanted, d)
 	case "target":
 		if e.Wanted == "" {
 			return fmt.Sprintf("destination %s has no `target:` and its credential is for %s; if that is where its posts belong, "+
 				"write `target: %s` under it in broadside.yaml", d, e.Sealed, e.Sealed)
 		}
 		return fmt.Sprintf("destination %s posts to %s and its credential is for %s: another account; nothing is sent. Set "+
-			"`target:` back, or log in as the right account with `broadside auth add %s` or `auth login %s`",
-			d, e.Wanted, e.Sealed, d, d)
+			"`target:` back, or log in as the right account with `broadside auth add %s`",
+			d, e.Wanted, e.Sealed, d)
 	}
 	return fmt.Sprintf("destination %s: its credential belongs to the ledger %s, this repository's ledger is %s: the file was "+
-		"copied from another repository; nothing is sent. Run `broadside auth add %s` or `auth login %s` here",
-		d, e.Sealed, e.Wanted, d, d)
+		"copied from another repository; nothing is sent. Run `broadside auth add %s` here",
+		d, e.Sealed, e.Wanted, d)
 }
 
 // Is makes errors.Is(err, ErrBinding) hold.

@@ -117,7 +117,8 @@ func (e *WrongKeyError) Error() string {
 		have[i] = short(p)
 	}
 	return fmt.Sprintf("wrong age key for %s: it is encrypted to %s; the key at hand is %s. Use the key whose public half is "+
-		"under age.recipients in broadside.yaml, or let someone who has it run `broadside auth rekey`",
+		"under age.recipients in broadside.yaml, or have the file encrypted to yours as well: add it there, then let someone "+
+		"who has the login run `broadside auth add`",
 		e.Name, strings.Join(e.Encrypted, ", "), strings.Join(have, ", "))
 }
 

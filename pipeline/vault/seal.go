@@ -15,7 +15,7 @@ import (
 )
 
 // Seal encrypts cred to r, whose names are sealed in with it, and returns the ASCII-armored file. It is for people's
-// commands (login, add, rekey); a run uses Reseal.
+// commands (add); a run uses Reseal.
 func Seal(cred providers.Credential, r Recipients) ([]byte, error) {
 	cred = cred.Clone()
 	cred.Version = Version
@@ -33,7 +33,7 @@ func Seal(cred providers.Credential, r Recipients) ([]byte, error) {
 func Reseal(cred providers.Credential, k Keys) ([]byte, error) {
 	r, err := k.Recipients(cred.Recipients)
 	if err != nil {
-		return nil, fmt.Errorf("credential for %s: the recipients sealed into it cannot be used; run `broadside auth rekey`: %w",
+		return nil, fmt.Errorf("credential for %s: the recipients sealed into it cannot be used; run `broadside auth add` for it again: %w",
 			cred.Target, err)
 	}
 	return Seal(cred, r)
@@ -52,7 +52,7 @@ func Open(data []byte, name string, k Keys) (providers.Credential, error) {
 // decode reads a credential's plain text. The decoder's errors quote what they read, so they are replaced.
 func decode(plain []byte, name string) (providers.Credential, error) {
 	damaged := func(what string) (providers.Credential, error) {
-		return providers.Credential{}, fmt.Errorf("%w: %s: %s; run `broadside auth add` or `auth login` for it again", ErrDamaged,
+		return providers.Credential{}, fmt.Errorf("%w: %s: %s; run `broadside auth add` for it again", ErrDamaged,
 			name, what)
 	}
 	if _, err := canon.Transform(plain); err != nil {

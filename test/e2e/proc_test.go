@@ -144,17 +144,20 @@ func (p *proc) signal(s syscall.Signal) {
 	}
 }
 
-// stop stops the process, and returns when it is stopped.
+// stop stops the process, and returns when it is stopped or has ended.
 func (p *proc) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGSTOP)
 	until(p.t, "stopping the process", func() bool {
 		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "stat"))
+		if errors.Is(err, os.ErrNotExist) {
+			return true
+		}
 		if err != nil {
 			p.t.Fatal(err)
 		}
 		i := bytes.LastIndexByte(stat, ')')
-		return i > 0 && len(stat) > i+2 && stat[i+2] == 'T'
+		return i > 0 && len(stat) > i+2 && strings.IndexByte("TZX", stat[i+2]) >= 0
 	})
 }
 

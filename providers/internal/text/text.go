@@ -77,22 +77,22 @@ func Flatten(d providers.Doc, o Options) Flat {
 
 // blocks joins blocks; inside a list item a nested list follows directly.
 func (o Options) blocks(bs []providers.Block, item bool) Flat {
-	var out Flat
+	var out joined
 	for _, b := range bs {
 		f := o.block(b)
 		if f.Text == "" {
 			continue
 		}
 		sep := ""
-		if out.Text != "" {
+		if out.text.Len() > 0 {
 			sep = "\n\n"
 			if item && b.Kind == providers.List {
 				sep = "\n"
 			}
 		}
-		out = out.append(sep, f)
+		out.append(sep, f)
 	}
-	return out
+	return out.flat()
 }
 
 func (o Options) block(b providers.Block) Flat {
@@ -113,7 +113,7 @@ func (o Options) block(b providers.Block) Flat {
 }
 
 func (o Options) list(b providers.Block) Flat {
-	var out Flat
+	var out joined
 	for i, item := range b.Items {
 		mark := "• "
 		if b.Ordered {
@@ -130,9 +130,28 @@ func (o Options) list(b providers.Block) Flat {
 		if i > 0 {
 			sep = "\n"
 		}
-		out = out.append(sep, f)
+		out.append(sep, f)
 	}
-	return out
+	return out.flat()
+}
+
+// joined grows by whole texts, each copied once.
+type joined struct {
+	text  strings.Builder
+	marks []Mark
+}
+
+func (j *joined) flat() Flat { return Flat{Text: j.text.String(), Marks: j.marks} }
+
+func (j *joined) append(sep string, g Flat) {
+	by := j.text.Len() + len(sep)
+	j.text.WriteString(sep)
+	j.text.WriteString(g.Text)
+	for _, m := range g.Marks {
+		m.Start += by
+		m.End += by
+		j.marks = append(j.marks, m)
+	}
 }
 
 // append returns f, sep and g in one.

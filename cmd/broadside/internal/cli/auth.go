@@ -199,6 +199,9 @@ func (l *login) withDestination(data []byte, name string) ([]byte, error) {
 		}
 		return nil, usageError{fmt.Errorf("there is no provider %q", l.o.provider), hint}
 	}
+	if info := l.infos[l.o.provider]; info.Server == providers.ServerRequired && l.o.server == "" {
+		return nil, usageError{fmt.Errorf("--provider %s needs --server", info.Name), "add the address of the account's server: --server https://..."}
+	}
 	lines := []string{"provider: " + l.o.provider}
 	if l.o.server != "" {
 		lines = append(lines, "server: "+quoteYAML(l.o.server))

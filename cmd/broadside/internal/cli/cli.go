@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/broadside-pub/broadside/pipeline/compose"
+	"github.com/broadside-pub/broadside/pipeline/gitstore"
 	"github.com/broadside-pub/broadside/pipeline/report"
 )
 
@@ -39,6 +40,8 @@ type app struct {
 
 	flags globalFlags
 	line  *bufio.Reader
+	// repo is the checkout that the command works in, once it was looked for.
+	repo *gitstore.Repo
 	// ownKey is where init puts the age key of the ledger at hand, "" before broadside.yaml was read.
 	ownKey string
 }

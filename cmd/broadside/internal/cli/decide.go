@@ -214,7 +214,9 @@ func (a *app) decide(ctx context.Context, pick func(*ledger.State) ([]pipeline.D
 
 // saying is what is said of a delivery in one line.
 func saying(what string) func(*ledger.State, *ledger.Delivery) []string {
-	return func(_ *ledger.State, d *ledger.Delivery) []string { return []string{d.ID.Post + " at " + d.Dest + " " + what} }
+	return func(_ *ledger.State, d *ledger.Delivery) []string {
+		return []string{d.ID.Post + " at " + d.Dest + " " + what}
+	}
 }
 
 // openLedger opens workspace, remote and ledger for a command.

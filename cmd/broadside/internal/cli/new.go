@@ -31,7 +31,15 @@ A time is read in the timezone of broadside.yaml: "today 17:30", "tomorrow 9:00"
 post is first seen on the content branch), or 2026-12-03 09:00.`,
 		Example: `  broadside new "Version 1.0" --at "tomorrow 9:00" --to bluesky,fosstodon
   echo "Hello, world." | broadside new Hello --at now --to all --text -`,
-		Args: exactly("a title"),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError{
+					fmt.Errorf("the title is one argument, and %d words were given", len(args)),
+					"put it in quotes: broadside new " + strconv.Quote(strings.Join(args, " ")),
+				}
+			}
+			return exactly("a title")(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.newPost(c.Context(), args[0], o)
 		},
@@ -100,7 +108,7 @@ func (a *app) postTime(s string, now time.Time, loc *time.Location) (time.Time, 
 	}
 	at, err := schedule.ParseHuman(s, now, loc)
 	if te := new(schedule.Error); errors.As(err, &te) {
-		return at, "", usageError{fmt.Errorf("--at: %w", err), te.Hint}
+		return at, "", usageError{errors.New("--at: " + te.Message), te.Hint}
 	}
 	if err != nil {
 		return at, "", err

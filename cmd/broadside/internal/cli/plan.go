@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -29,7 +30,9 @@ func (a *app) cmdPlan() *cobra.Command {
 		Long: `plan works out, from the files of this checkout, what goes out when: in the zone that each post is written in, and in UTC.
 It says what will not: drafts, posts that come late, that are held, that are past their deadline, or whose text is out
 already. It asks the ledger on the remote where that can be read, or the one that --ledger names, and says when it did not.
-It changes nothing.`,
+It changes nothing.
+
+Exit codes: 0 everything that it shows is valid, 2 something is not.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error { return a.plan(c.Context(), f, args) },
 	}
@@ -84,9 +87,15 @@ func (a *app) plan(ctx context.Context, f planFlags, args []string) error {
 	p.Unused = unused
 	p.narrow(want, f.all)
 	if a.flags.json {
-		return a.printJSON(p)
+		if err := a.printJSON(p); err != nil {
+			return err
+		}
+	} else {
+		p.text(a.out, a.style(), a.flags.verbose)
 	}
-	p.text(a.out, a.style(), a.flags.verbose)
+	if slices.ContainsFunc(p.Entries, func(e planEntry) bool { return e.State == planInvalid }) {
+		return errInvalidContent
+	}
 	return nil
 }
 
@@ -105,11 +114,15 @@ func (p *plan) text(w io.Writer, st report.Style, verbose bool) {
 		if post == "" {
 			post = r.Path
 		}
+		dest := r.Destination
+		if dest == "" {
+			dest = "-"
+		}
 		line := paintPlan(st, r.State)
 		if r.Why != "" {
 			line += "  " + report.Line(r.Why)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", cell(local), utc, cell(post), cell(r.Destination), line)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", cell(local), utc, cell(post), cell(dest), line)
 	}
 	_ = t.Flush()
 	for _, r := range p.Entries {

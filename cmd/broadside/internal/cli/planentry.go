@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/broadside-pub/broadside/pipeline"
@@ -69,7 +68,7 @@ func (p *plan) delivery(e *planEntry, it *compose.Item, d *ledger.Delivery, s *l
 	e.State, e.settled = string(d.State), s.Settled(d, now)
 	switch d.State {
 	case pipeline.Scheduled, pipeline.Queued:
-		e.open(it, d, s, now)
+		p.open(e, it, d, s, now)
 	case pipeline.Failed:
 		switch d.Reason { //nolint:exhaustive // all others are told in the ledger's own words
 		case pipeline.ReasonLate:
@@ -79,7 +78,7 @@ func (p *plan) delivery(e *planEntry, it *compose.Item, d *ledger.Delivery, s *l
 			e.State, e.Why = planExpired, "its publish_by has passed"
 			e.Hint = "give it a new publish_at or publish_by"
 		default:
-			e.Why = strings.TrimSpace(string(d.Reason) + " " + d.Detail)
+			e.Why = toldBy(d.Reason, d.Detail)
 			e.Hint = "`broadside status " + d.ID.Post + "` tells more"
 		}
 		e.settled = e.settled && now.Sub(d.Changed) > shownFor
@@ -92,14 +91,14 @@ func (p *plan) delivery(e *planEntry, it *compose.Item, d *ledger.Delivery, s *l
 			e.Hint = "a new post needs a new id"
 		}
 	case pipeline.Canceled:
-		e.Why = strings.TrimSpace(string(d.Reason) + " " + d.Detail)
+		e.Why = toldBy(d.Reason, d.Detail)
 	case pipeline.Publishing:
 	}
 }
 
-func (e *planEntry) open(it *compose.Item, d *ledger.Delivery, s *ledger.State, now time.Time) {
+func (p *plan) open(e *planEntry, it *compose.Item, d *ledger.Delivery, s *ledger.State, now time.Time) {
 	if h, held := s.Blocked(d.ID, d.Login); held {
-		e.State, e.Why = planHeld, "held on "+h.Scope+": "+h.Detail
+		e.State, e.Why = planHeld, p.scopeName(h.Scope)+" is held "+heldSince(h)
 		e.Hint = "`broadside release` lifts a hold"
 		return
 	}

@@ -46,6 +46,8 @@ type plan struct {
 
 	// usedUp are deliveries that went out and whose post now has a later time.
 	usedUp map[pipeline.DeliveryID]bool
+	// scopeName says what a hold is on.
+	scopeName func(scope string) string
 }
 
 // planEntry is one post at one destination.
@@ -109,6 +111,11 @@ func (w *workspace) chosen(v *compose.View, args []string) (map[string]bool, err
 				out[post.Path] = true
 			}
 		}
+		for _, d := range v.Diagnostics { // a file that cannot be read as a post
+			if d.Severity == pipeline.Error && d.File != "" && d.File == p {
+				out[d.File] = true
+			}
+		}
 		if len(out) == n {
 			return nil, usageError{fmt.Errorf("there is no file, folder or post %q", arg), "without a name all posts are shown"}
 		}
@@ -118,7 +125,7 @@ func (w *workspace) chosen(v *compose.View, args []string) (map[string]bool, err
 
 // planOf works a plan out: what the next run would record on the ledger, and where that leaves every delivery.
 func (w *workspace) planOf(v *compose.View, l *ledgerCopy, now time.Time) (*plan, error) {
-	p := &plan{Now: now, Entries: []planEntry{}, Drafts: []string{}, Records: []planRecord{}}
+	p := &plan{Now: now, Entries: []planEntry{}, Drafts: drafts(v), Records: []planRecord{}, scopeName: w.scopeName}
 	st := ledger.Stamp{At: ledger.Instant(now), Run: "plan"}
 	var before *ledger.State
 	if l == nil {
@@ -149,20 +156,60 @@ func (w *workspace) planOf(v *compose.View, l *ledgerCopy, now time.Time) (*plan
 			continue
 		}
 		e := p.entry(v, it, after, now)
-		if e.State == planDraft {
-			if !slices.Contains(p.Drafts, e.Path) {
-				p.Drafts = append(p.Drafts, e.Path)
-			}
-			continue
+		if e.State != planDraft {
+			p.Entries = append(p.Entries, e)
 		}
-		p.Entries = append(p.Entries, e)
 	}
+	p.invalid(v)
 	p.gone(v, before, after)
 	p.twice(v)
 	slices.SortStableFunc(p.Entries, func(a, b planEntry) int {
 		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.Post, b.Post), cmp.Compare(a.Destination, b.Destination))
 	})
 	return p, nil
+}
+
+// drafts lists the files of the posts that have no time at one of their destinations, or no destination and no time.
+func drafts(v *compose.View) []string {
+	out := []string{}
+	seen := map[string]bool{} // posts that have a destination
+	for _, it := range v.Items {
+		seen[it.Post.Path] = seen[it.Post.Path] || !it.Skip
+		if !it.Skip && it.Draft() && !slices.Contains(out, it.Post.Path) {
+			out = append(out, it.Post.Path)
+		}
+	}
+	for _, post := range v.Tree.Posts {
+		if !seen[post.Path] && post.Draft() && !post.Errors {
+			out = append(out, post.Path)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// invalid adds an entry for each file that is wrong and has none that says so.
+func (p *plan) invalid(v *compose.View) {
+	said := map[string]bool{compose.ConfigPath: true}
+	for _, e := range p.Entries {
+		if e.State == planInvalid {
+			said[e.Path] = true
+		}
+	}
+	ids := map[string]string{}
+	for _, post := range v.Tree.Posts {
+		ids[post.Path] = post.ID
+	}
+	for _, d := range v.Diagnostics {
+		if d.Severity != pipeline.Error || d.File == "" || said[d.File] {
+			continue
+		}
+		said[d.File] = true
+		p.Entries = append(p.Entries, planEntry{
+			Post: ids[d.File], Path: d.File, Destination: d.Destination, State: planInvalid, Why: d.Message,
+			Hint: "`broadside validate " + d.File + "` says what to do",
+		})
+	}
 }
 
 // facts are what a run would find out; of a checkout, the history is not asked.
@@ -275,10 +322,17 @@ func (p *plan) closing() string {
 		}
 	}
 	var out []string
-	for _, s := range []string{planDue, planScheduled, planWaiting, planHeld, planNoTarget, planInvalid, planLate, planExpired, planDuplicate, planUsedUp, planGone} {
+	for _, s := range []string{
+		planDue, planScheduled, planWaiting, string(pipeline.Publishing), string(pipeline.Uncertain), planHeld, planNoTarget, planInvalid,
+		string(pipeline.Failed), planLate, planExpired, planDuplicate, planUsedUp, planGone,
+		string(pipeline.Published), string(pipeline.Adopted), string(pipeline.Canceled), string(pipeline.Retracted),
+	} {
 		if n[s] > 0 {
 			out = append(out, fmt.Sprintf("%d %s", n[s], strings.ReplaceAll(s, "_", " ")))
 		}
+	}
+	if n := len(p.Drafts); n > 0 {
+		out = append(out, counted(n, "draft", "drafts"))
 	}
 	if len(out) == 0 {
 		out = []string{"nothing is planned"}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +35,7 @@ func (a *app) preview(ctx context.Context, args []string, dest string) error {
 		return err
 	}
 	if _, ok := w.cfg.Destination(dest); dest != "" && !ok {
-		return usageError{fmt.Errorf("broadside.yaml has no destination %q", dest), "it has " + strings.Join(w.destinationNames(), ", ")}
+		return w.unknownDestination(dest)
 	}
 	ctx, cancel := a.stopContext(ctx)
 	defer cancel()

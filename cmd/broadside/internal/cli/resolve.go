@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -113,13 +114,31 @@ func (f resolveFlags) check(what string) error {
 	return nil
 }
 
-// found is what is said of the i-th missing part.
-func (f resolveFlags) found(i int) ledger.Found {
-	out := ledger.Found{URL: f.urls[i], Network: f.urls[i]}
+// found is what is said of the i-th missing part. sure tells that the network's id is known, and not only where it is seen.
+func (f resolveFlags) found(i int) (out ledger.Found, sure bool) {
+	out = ledger.Found{URL: f.urls[i], Network: f.urls[i]}
 	if i < len(f.ids) && f.ids[i] != "" {
 		out.Network = f.ids[i]
+		return out, true
 	}
-	return out
+	if id := numberIn(f.urls[i]); id != "" {
+		out.Network = id
+		return out, true
+	}
+	return out, false
+}
+
+// numberIn is the id at the end of an address where it is a number, as Mastodon's are; "" for any other address.
+func numberIn(link string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return ""
+	}
+	last := path.Base(u.Path)
+	if strings.Trim(last, "0123456789") != "" {
+		return ""
+	}
+	return last
 }
 
 // published records that the first missing part is out, and that the rest of the thread is to follow; with --all-parts
@@ -129,7 +148,14 @@ func (f resolveFlags) published(tx *journal.Tx, id pipeline.DeliveryID) error {
 	missing := d.Missing()
 	var found []ledger.Found
 	for i := range f.urls {
-		found = append(found, f.found(i))
+		place, sure := f.found(i)
+		if !sure && !f.allParts && len(missing) > 1 {
+			return usageError{
+				fmt.Errorf("the parts after it are answers to it, and %s does not tell the network's id of the post", place.URL),
+				"add --id ID; or --all-parts if the whole thread is out",
+			}
+		}
+		found = append(found, place)
 		if err := notTaken(tx.State, id, missing, found[i]); err != nil {
 			return err
 		}

@@ -124,6 +124,15 @@ jobs:
         env:
           BROADSIDE_AGE_KEY: ${{ secrets.BROADSIDE_AGE_KEY }}
           GITHUB_TOKEN: ${{ github.token }}
-        run: exec "$RUNNER_TEMP/bin/broadside" run
+        # What only waits goes out with a later run: no reason for a red job.
+        run: exec "$RUNNER_TEMP/bin/broadside" run --waiting-ok
+      - name: keep results that could not be pushed
+        # The runner's disk is gone after the job. `+"`broadside ledger apply FILE`"+` brings them in.
+        if: failure() || cancelled()
+        uses: actions/upload-artifact@v4
+        with:
+          name: broadside-results
+          path: ${{ runner.temp }}/broadside-results-*.json
+          if-no-files-found: ignore
 `, branch, modulePath, version, ledger)
 }

@@ -23,9 +23,9 @@ func TestWorkflowGivesTheKeyToOneStepOnly(t *testing.T) {
 			Permissions map[string]string
 			Concurrency map[string]any
 			Steps       []struct {
-				Uses, Run string
-				With      map[string]any
-				Env       map[string]string
+				Uses, Run, If string
+				With          map[string]any
+				Env           map[string]string
 			}
 		}
 	}
@@ -39,15 +39,19 @@ func TestWorkflowGivesTheKeyToOneStepOnly(t *testing.T) {
 	if publish.Concurrency["cancel-in-progress"] != false || publish.Environment != "broadside" || w.Jobs["check"].Environment != "" {
 		t.Errorf("concurrency %v, environments %q and %q", publish.Concurrency, publish.Environment, w.Jobs["check"].Environment)
 	}
+	if last := publish.Steps[len(publish.Steps)-1]; !strings.HasPrefix(last.Uses, "actions/upload-artifact@v") || !strings.Contains(last.If, "failure()") ||
+		last.With["path"] != "${{ runner.temp }}/broadside-results-*.json" || last.With["if-no-files-found"] != "ignore" || len(last.Env) > 0 {
+		t.Errorf("a results file does not survive the runner: %+v", last)
+	}
 	holders := 0
 	for name, j := range w.Jobs {
 		for _, s := range j.Steps {
-			if s.Uses != "" && (!strings.HasPrefix(s.Uses, "actions/checkout@") || s.With["persist-credentials"] != false) {
+			if s.Uses != "" && !strings.HasPrefix(s.Uses, "actions/upload-artifact@") && (!strings.HasPrefix(s.Uses, "actions/checkout@") || s.With["persist-credentials"] != false) {
 				t.Errorf("%s uses %s with %v", name, s.Uses, s.With)
 			}
 			if s.Env["BROADSIDE_AGE_KEY"] != "" {
 				holders++
-				if name != "publish" || !strings.HasPrefix(s.Run, "exec ") || !strings.HasSuffix(s.Run, "broadside\" run") {
+				if name != "publish" || !strings.HasPrefix(s.Run, "exec ") || !strings.HasSuffix(s.Run, "broadside\" run --waiting-ok") {
 					t.Errorf("the key goes to %s: %s", name, s.Run)
 				}
 			}

@@ -62,6 +62,7 @@ func (a *app) open(must bool) (*workspace, error) {
 		return nil, err
 	default:
 		w.repo, w.root = &repo, repo.Root
+		a.repo = w.repo
 	}
 	root, err := os.OpenRoot(w.root)
 	if err != nil {
@@ -211,6 +212,9 @@ func (a *app) person() string {
 		if s := cleanName(a.getenv(v)); s != "" {
 			return "person:" + s
 		}
+	}
+	if s := cleanName(gitstore.UserName(a.repo, a.getenv)); s != "" {
+		return "person:" + s
 	}
 	return "person:unknown"
 }
