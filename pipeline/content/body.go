@@ -222,8 +222,16 @@ func (b *bodyReader) unused(at pipeline.Pos, names []string) {
 	}
 }
 
-// shallow bounds the nesting of quotes and lists, over which the parser recurses, and the marks in one heading.
+// maxLines bounds the lines of one text: what many thousands of blocks become is no post any more.
+const maxLines = 20_000
+
+// shallow bounds the lines of a text, the nesting of quotes and lists, over which the parser recurses, and the marks in
+// one heading.
 func shallow(s *source, r *report) bool {
+	if n := bytes.Count(s.text, []byte{'\n'}); n > maxLines {
+		r.error(CodeTooComplex, s.pos(0), fmt.Sprintf("the text has %d lines; the most is %d", n, maxLines), "make several posts of it")
+		return false
+	}
 	const maxDepth = 32
 	for from := 0; from < len(s.text); {
 		line := s.text[from:]

@@ -201,9 +201,11 @@ func TestAddressKeepsSecretsOut(t *testing.T) {
 			t.Errorf("%s: %+v", c.raw, a)
 		}
 	}
-	for _, bad := range []string{"", "-oProxyCommand=x", "ssh://-oProxyCommand=x/r", "host:-x", "https:///r", "https://u:p4ss@ho st/%zz", "x\ny",
+	for _, bad := range []string{
+		"", "-oProxyCommand=x", "ssh://-oProxyCommand=x/r", "host:-x", "https:///r", "https://u:p4ss@ho st/%zz", "x\ny",
 		"https://h/x%0ahost=example.com", "https://h/x%0d", "https://h/x%00", "https://u%0ahost=example.com@h/r", "https://u:p4ss%0a@h/r",
-		"ssh://git%0a@h/r", "ssh://h/r%1b", "file:///srv/r%0a", "git://h/r%7f", "https://h%0a/r", "x\ty", "git@h:r\x1b", "https://h/r%C2%85"} {
+		"ssh://git%0a@h/r", "ssh://h/r%1b", "file:///srv/r%0a", "git://h/r%7f", "https://h%0a/r", "x\ty", "git@h:r\x1b", "https://h/r%C2%85",
+	} {
 		_, err := parseAddress(bad, "/base")
 		if err == nil {
 			t.Errorf("%q was accepted", bad)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/broadside-pub/broadside/pipeline"
+	"github.com/broadside-pub/broadside/pipeline/compose"
 	"github.com/broadside-pub/broadside/pipeline/journal"
 	"github.com/broadside-pub/broadside/pipeline/ledger"
 )
@@ -122,7 +123,8 @@ func (r *run) troubles(s *ledger.State, now time.Time) []Trouble {
 			Hint: e.Hint, Person: true,
 		})
 	}
-	for it, err := range r.refused {
+	for _, it := range r.refusedItems() {
+		err := r.refused[it]
 		out = append(out, Trouble{
 			Fingerprint: fileTrouble + sha256Hex([]byte(it.ID.String() + err.Error()))[:16], Post: it.ID.Post, Destination: it.Destination.Name,
 			Code: "not_scheduled", Message: it.ID.Post + " at " + it.Destination.Name + " cannot be scheduled: " + err.Error(), Person: true,
@@ -159,6 +161,20 @@ func (r *run) blockedAccounts() []*accountError {
 		}
 		return 0
 	})
+	return out
+}
+
+// refusedItems are the deliveries that the ledger would not take, in the content's order.
+func (r *run) refusedItems() []*compose.Item {
+	var out []*compose.Item
+	if r.view == nil {
+		return nil
+	}
+	for _, it := range r.view.Items {
+		if r.refused[it] != nil {
+			out = append(out, it)
+		}
+	}
 	return out
 }
 
@@ -208,7 +224,7 @@ func describe(t ledger.Trouble) Trouble {
 	case t.Reason == pipeline.ReasonPartial:
 		out.Person, out.Failed = true, true
 		out.Message = fmt.Sprintf("%s is out in part%s", at, detail)
-		out.Hint = "finish or delete it by hand, then: `" + cmd("published --url URL") + "` or `" + cmd("cancel") + "`"
+		out.Hint = "finish it by hand, then: `" + cmd("published --all-parts --url URL") + "`, or delete it and `" + cmd("cancel") + "`"
 	case t.Reason == pipeline.ReasonExpired:
 		out.Failed = true
 		out.Message = fmt.Sprintf("%s did not go out: its publish_by has passed%s", at, detail)

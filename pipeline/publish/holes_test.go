@@ -117,8 +117,10 @@ func TestOldCommitPushedLateIsLate(t *testing.T) {
 			g.run()
 			time.Sleep(15 * time.Minute)
 		}
-		g.git.CommitAs(contentRef, gitstore.Commit{Message: "x", Name: "a", Email: "a@b", When: monday, Changes: []gitstore.Change{{Path: "posts/one.md",
-			Data: fmt.Appendf(nil, "---\nid: one\npublish_at: %s\ndestinations: [alpha]\n---\n\nForgotten.\n", time.Now().Add(-10*time.Hour).UTC().Format(time.RFC3339))}}})
+		g.git.CommitAs(contentRef, gitstore.Commit{Message: "x", Name: "a", Email: "a@b", When: monday, Changes: []gitstore.Change{{
+			Path: "posts/one.md",
+			Data: fmt.Appendf(nil, "---\nid: one\npublish_at: %s\ndestinations: [alpha]\n---\n\nForgotten.\n", time.Now().Add(-10*time.Hour).UTC().Format(time.RFC3339)),
+		}}})
 		g.run()
 		g.wantTexts("alpha")
 		if d := g.delivery("one", "alpha"); d.Reason != pipeline.ReasonLate {

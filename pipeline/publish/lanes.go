@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -39,7 +40,8 @@ func (r *run) lanes(ctx context.Context) (moved bool, err error) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
-	for _, as := range byLogin {
+	for _, login := range slices.Sorted(maps.Keys(byLogin)) {
+		as := byLogin[login]
 		wg.Go(func() {
 			for _, a := range as {
 				m, err := r.lane(ctx, a)

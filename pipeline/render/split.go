@@ -2,6 +2,7 @@ package render
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/broadside-pub/broadside/pipeline"
@@ -11,6 +12,9 @@ import (
 
 // TooLong is the code that providers use for a text over the network's limit; `thread: auto` answers it.
 const TooLong = "too_long"
+
+// maxSplit is the longest text that is split, in bytes: more makes more than richtext.MaxParts parts on any network.
+const maxSplit = 128 << 10
 
 // tooLong tells whether a text of the rendition is over its limit.
 func (r *renderer) tooLong(enc providers.Encoded, problems []providers.Problem) bool {
@@ -42,6 +46,11 @@ func (r *renderer) split(enc providers.Encoded, problems []providers.Problem) (p
 		}) {
 			parts, origin = append(parts, p), append(origin, r.origin[i])
 			continue
+		}
+		if budget := maxSplit; spend(p.Doc.Blocks, &budget) {
+			r.add(pipeline.Error, "split_failed", i, "", fmt.Sprintf("`thread: auto`: the text is too long for a thread: more than %d KiB",
+				maxSplit>>10), "make several posts of it")
+			return enc, problems
 		}
 		docs, err := richtext.Split(p.Doc, func(d providers.Doc) bool { return r.fits(providers.DraftPart{Doc: d, Media: p.Media}) })
 		if err != nil {

@@ -29,6 +29,8 @@ type copy struct {
 func (w *world) check() {
 	h := w.readHistory()
 	copies := w.copies()
+	w.happenedTimes("parts on the networks", len(copies))
+	w.happenedTimes("commits on the ledger", h.commits)
 	w.checkOnce(h, copies)
 	w.checkClaims(h, copies)
 	w.checkFlight()

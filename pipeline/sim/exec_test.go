@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +53,9 @@ func carryOut(t *testing.T, p *plan, verbose bool) (out outcome) {
 // settle ends all faults, lets people mend what only they can, and lets runs go on until nothing more can change.
 func (w *world) settle() {
 	w.logf("all faults end")
+	for _, r := range w.net.Rules() {
+		w.happenedTimes("network: "+strings.TrimSpace(string(r.Fault)+" "+string(r.Form)), r.Hits)
+	}
 	w.net.DeleteRule("")
 	w.mu.Lock()
 	w.wires, w.gits = nil, nil

@@ -22,6 +22,7 @@ type claim struct {
 
 // history is everything that was ever pushed to the ledger by those who may.
 type history struct {
+	commits   int
 	claims    []*claim
 	receipts  map[pipeline.DeliveryID]map[int]time.Time
 	retries   map[pipeline.DeliveryID][]time.Time
@@ -82,6 +83,7 @@ func (h *history) contentMoved(m move) {
 
 // read takes in one commit.
 func (h *history) read(w *world, m move, seen map[string]bool, due, by map[pipeline.DeliveryID]time.Time) {
+	h.commits++
 	snap := w.git.At(m.New)
 	entries, err := snap.Entries("events/")
 	must(err)

@@ -181,6 +181,7 @@ func TestMutantsAreCaught(t *testing.T) {
 		t.Skip("every mutant is built and run with -sim.mutants")
 	}
 	only := regexp.MustCompile(*oneMutant)
+	var rows [][3]string
 	for _, m := range mutants {
 		if !only.MatchString(m.name) {
 			continue
@@ -194,9 +195,20 @@ func TestMutantsAreCaught(t *testing.T) {
 			if err == nil || hit == nil {
 				t.Fatalf("not caught within %d seeds: %v\n%.3000s", mutantSeeds, err, out)
 			}
+			rows = append(rows, [3]string{m.name, string(hit[1]), kindOf(string(hit[2]))})
 			t.Logf("caught at seed %s after %s: %.160s", hit[1], time.Since(start).Round(time.Second), hit[2])
 		})
 	}
+	if *figures != "" && !t.Failed() {
+		writeFigures(t, "mutants", mutantFigures(rows))
+	}
+}
+
+var particular = regexp.MustCompile(`run\d+|p\d+ -> \S+|\bp\d+\b|"[^"]*"|[0-9a-f]{8,}|\d+h\d+m[\d.]+s|\d+m[\d.]+s|[\d.]+m?s\b|\(\d+(, \d+)*\)|: .*$`)
+
+// kindOf leaves out of a broken promise's text what is only this seed's.
+func kindOf(text string) string {
+	return strings.TrimSpace(particular.ReplaceAllString(text, "…"))
 }
 
 // build makes the mutant's test binary.

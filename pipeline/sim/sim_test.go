@@ -20,6 +20,7 @@ var (
 	oneSeed = flag.Uint64("sim.seed", 0, "live through this seed alone")
 	verbose = flag.Bool("sim.v", false, "with -sim.seed: say everything that happens")
 	most    = flag.Int("sim.most", 5, "stop after so many failing seeds")
+	repeats = flag.Int("sim.repeats", 8, "how many seeds TestSeedsRepeatExactly lives through twice")
 	shrinks = flag.Int("sim.shrink", 400, "how many tries to make a failing plan smaller")
 )
 
@@ -38,7 +39,11 @@ func TestSim(t *testing.T) {
 		report(t, out)
 		return
 	}
-	tally(t, *from, *seeds)
+	start := time.Now()
+	total := tally(t, *from, *seeds)
+	if *figures != "" && !t.Failed() {
+		writeFigures(t, "seeds", seedFigures(total, time.Since(start)))
+	}
 }
 
 // tally lives through n seeds on all cores.
@@ -158,7 +163,7 @@ func shrink(t *testing.T, bad outcome) outcome {
 // TestSeedsRepeatExactly lives through seeds twice: what is printed for a failure would be worth nothing otherwise.
 func TestSeedsRepeatExactly(t *testing.T) {
 	t.Parallel()
-	for seed := *from; seed < *from+8; seed++ {
+	for seed := *from; seed < *from+uint64(*repeats); seed++ {
 		a, b := carryOut(t, generate(seed), false), carryOut(t, generate(seed), false)
 		if a.digest != b.digest {
 			t.Errorf("seed %d goes another way the second time", seed)

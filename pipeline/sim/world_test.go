@@ -124,10 +124,14 @@ type move struct {
 	At time.Time
 }
 
-func (w *world) happened(what string) {
+func (w *world) happened(what string) { w.happenedTimes(what, 1) }
+
+func (w *world) happenedTimes(what string, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.counts[what]++
+	if n > 0 {
+		w.counts[what] += n
+	}
 }
 
 func (w *world) logf(format string, args ...any) {

@@ -3,6 +3,7 @@ package bluesky
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,9 +39,16 @@ func notes(f text.Flat, part int, r *problems) []note {
 		}
 		out = append(out, n)
 	}
+	// Both are in order and none overlaps another.
+	marked, code := slices.Clone(out), []note{}
+	for _, m := range f.Marks {
+		if m.Kind == text.Code || m.Kind == text.Pre {
+			code = append(code, note{Start: m.Start, End: m.End})
+		}
+	}
 	for _, u := range text.FindURLs(f.Text) {
 		link, ok := linkURI(f.Text[u.Start:u.End])
-		if n := (note{Start: u.Start, End: u.End, Link: link}); ok && !taken(f, out, n) {
+		if n := (note{Start: u.Start, End: u.End, Link: link}); ok && !taken(marked, n) && !taken(code, n) {
 			out = append(out, n)
 		}
 	}
@@ -48,19 +56,10 @@ func notes(f text.Flat, part int, r *problems) []note {
 	return out
 }
 
-// taken tells whether n lies over another facet, or in code, where an address is no invitation to follow it.
-func taken(f text.Flat, others []note, n note) bool {
-	for _, o := range others {
-		if n.Start < o.End && o.Start < n.End {
-			return true
-		}
-	}
-	for _, m := range f.Marks {
-		if (m.Kind == text.Code || m.Kind == text.Pre) && n.Start < m.End && m.Start < n.End {
-			return true
-		}
-	}
-	return false
+// taken tells whether n lies over one of others: another facet, or code, where an address is no invitation to follow it.
+func taken(others []note, n note) bool {
+	i := sort.Search(len(others), func(i int) bool { return others[i].End > n.Start })
+	return i < len(others) && others[i].Start < n.End
 }
 
 func noteOf(f text.Flat, m text.Mark, part int, r *problems) (note, bool) {

@@ -59,9 +59,11 @@ func checkouts() []struct {
 		{"the job's token", func(w *world, dir string) place {
 			w.clone(dir)
 			gittest.Git(w.t, dir, "config", "--unset", w.headerKey())
-			return place{dir: dir, env: []string{"CI=true", "GITHUB_ACTIONS=true", "GITHUB_TOKEN=" + w.token, "GITHUB_SERVER_URL=" + w.proxy.URL,
+			return place{dir: dir, env: []string{
+				"CI=true", "GITHUB_ACTIONS=true", "GITHUB_TOKEN=" + w.token, "GITHUB_SERVER_URL=" + w.proxy.URL,
 				"GITHUB_REPOSITORY=me/posts", "GITHUB_REPOSITORY_ID=4711", "GITHUB_RUN_ID=1", "GITHUB_ACTOR=me",
-				"GITHUB_STEP_SUMMARY=" + dir + "-summary", "GITHUB_OUTPUT=" + dir + "-output"}}
+				"GITHUB_STEP_SUMMARY=" + dir + "-summary", "GITHUB_OUTPUT=" + dir + "-output",
+			}}
 		}},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,7 +59,7 @@ type place struct {
 // checkout makes one as CI does: shallow, detached, with the credential in its configuration.
 func (w *world) checkout() place {
 	w.t.Helper()
-	dir, err := os.MkdirTemp(w.dir, "checkout-") //nolint:usetesting // it belongs to the world's own directory
+	dir, err := os.MkdirTemp(w.dir, "checkout-")
 	check(w.t, err)
 	w.initCheckout(dir)
 	gittest.Git(w.t, dir, "fetch", "-q", "--depth=1", "origin", "main")
@@ -84,7 +85,7 @@ func (w *world) header() string {
 // nowhere is an empty directory: the remote is named by its URL, the token is in the environment.
 func (w *world) nowhere() place {
 	w.t.Helper()
-	dir, err := os.MkdirTemp(w.dir, "nowhere-") //nolint:usetesting // it belongs to the world's own directory
+	dir, err := os.MkdirTemp(w.dir, "nowhere-")
 	check(w.t, err)
 	return place{dir: dir, flags: []string{"--remote", w.url, "--token-env", "FORGE_TOKEN"}, env: []string{"FORGE_TOKEN=" + w.token}}
 }
@@ -169,10 +170,8 @@ func (w *world) do(at place, want []int, args ...string) *proc {
 	w.t.Helper()
 	p := w.start(at, args...)
 	code := p.wait()
-	for _, c := range want {
-		if c == code {
-			return p
-		}
+	if slices.Contains(want, code) {
+		return p
 	}
 	w.t.Fatalf("%v ended with %d, want %v; it said\n%s", args, code, want, p.said())
 	return nil

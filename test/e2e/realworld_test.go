@@ -48,8 +48,10 @@ func pds(t *testing.T) network {
 	a := s.NewAccount(t)
 	p := faultproxy.New(t, s.URL)
 	return network{
-		dest: destination{name: "bluesky", provider: "bluesky", server: p.URL, account: a.Handle, id: a.DID,
-			secrets: map[string]string{"app_password": a.AppPassword}},
+		dest: destination{
+			name: "bluesky", provider: "bluesky", server: p.URL, account: a.Handle, id: a.DID,
+			secrets: map[string]string{"app_password": a.AppPassword},
+		},
 		proxy: p, write: "/xrpc/com.atproto.repo.putRecord",
 		there: func(t *testing.T, mark string) []shown {
 			t.Helper()
@@ -97,8 +99,10 @@ func mastodon(t *testing.T) network {
 	s := servers.MastodonOther(t)
 	p := faultproxy.New(t, s.URL)
 	return network{
-		dest: destination{name: "mastodon", provider: "mastodon", server: p.URL, account: s.User, id: s.AccountID(t),
-			secrets: map[string]string{"access_token": s.Token(t)}},
+		dest: destination{
+			name: "mastodon", provider: "mastodon", server: p.URL, account: s.User, id: s.AccountID(t),
+			secrets: map[string]string{"access_token": s.Token(t)},
+		},
 		proxy: p, write: "/api/v1/statuses",
 		there: func(t *testing.T, mark string) []shown {
 			t.Helper()
@@ -277,8 +281,10 @@ func (w *realWorld) adapter(n network) providers.Able {
 		if info.Name != n.dest.provider {
 			continue
 		}
-		p, err := info.New(providers.Config{Server: n.dest.server, Account: n.dest.account, TargetID: n.dest.id, Credential: w.credential(n),
-			Transport: rt, Now: time.Now, Private: true})
+		p, err := info.New(providers.Config{
+			Server: n.dest.server, Account: n.dest.account, TargetID: n.dest.id, Credential: w.credential(n),
+			Transport: rt, Now: time.Now, Private: true,
+		})
 		check(w.t, err)
 		return providers.Abilities(p)
 	}

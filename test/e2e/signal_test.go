@@ -44,10 +44,11 @@ func TestAskedToEnd(t *testing.T) {
 				w.proxy.Add(c.rule)
 				grace := time.Minute
 				if !c.answer {
-					grace = time.Second
+					grace = 8 * time.Second // also for the push of what is known then
 				}
 				p := w.start(w.checkout(), "run", "--grace", grace.String())
 				<-w.proxy.Held()
+				began := time.Now()
 				p.signal(sig)
 				until(t, "the process to hear of it", func() bool { return strings.Contains(p.said(), "asked to end") })
 				if c.answer {
@@ -55,6 +56,9 @@ func TestAskedToEnd(t *testing.T) {
 				}
 				if code := p.wait(); code == -1 {
 					t.Errorf("the process was killed by the signal and said\n%s", p.said())
+				}
+				if took := time.Since(began); !c.answer && (took < grace || took > 2*grace+patience/4) {
+					t.Errorf("it took %s to end, with a grace of %s", took, grace)
 				}
 				s := w.sound()
 				for _, d := range s.Deliveries {

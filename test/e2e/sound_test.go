@@ -191,7 +191,7 @@ func (w *world) scan() {
 			}
 		}
 	}
-	out, err := gittest.Run(context.Background(), w.bare, "cat-file", "--batch-all-objects", "--batch") //nolint:usetesting // the test's own context has ended
+	out, err := gittest.Run(context.Background(), w.bare, "cat-file", "--batch-all-objects", "--batch")
 	if err != nil {
 		w.t.Errorf("the repository cannot be read: %v", err)
 	}

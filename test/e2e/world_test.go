@@ -116,8 +116,10 @@ func newWorld(t *testing.T, s setup) *world {
 	if s.divisor == 0 {
 		s.divisor = 100
 	}
-	w := &world{t: t, dir: t.TempDir(), ledger: newLedger, format: s.format, divisor: s.divisor, token: "git-" + rand.Text(), files: map[string][]byte{}, posts: map[string][]string{},
-		net: server.New(server.Options{Now: time.Now, TokenLife: s.life})}
+	w := &world{
+		t: t, dir: t.TempDir(), ledger: newLedger, format: s.format, divisor: s.divisor, token: "git-" + rand.Text(), files: map[string][]byte{}, posts: map[string][]string{},
+		net: server.New(server.Options{Now: time.Now, TokenLife: s.life}),
+	}
 	t.Cleanup(w.scan) // runs last, when every process has ended
 	w.secret(w.token, base64.StdEncoding.EncodeToString([]byte(gitUser+":"+w.token)))
 	w.home = filepath.Join(w.dir, "home")
