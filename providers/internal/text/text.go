@@ -154,18 +154,6 @@ func (j *joined) append(sep string, g Flat) {
 	}
 }
 
-// append returns f, sep and g in one.
-func (f Flat) append(sep string, g Flat) Flat {
-	by := len(f.Text) + len(sep)
-	f.Text += sep + g.Text
-	for _, m := range g.Marks {
-		m.Start += by
-		m.End += by
-		f.Marks = append(f.Marks, m)
-	}
-	return f
-}
-
 // whole puts m over all of f.
 func (f Flat) whole(m Mark) Flat {
 	if f.Text == "" {
