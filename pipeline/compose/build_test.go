@@ -88,6 +88,7 @@ func hostile() map[string]string {
 	}
 }
 
+// hostilePost is as large as a post may be, in bytes or in lines.
 func hostilePost(unit, more string) string {
 	var b strings.Builder
 	b.WriteString("---\nid: hostile\npublish_at: 2026-12-03 09:00\ndestinations: [bluesky, social, hook]\n" + more + "---\n\n")
@@ -96,7 +97,7 @@ func hostilePost(unit, more string) string {
 		if strings.Contains(unit, "%d") {
 			s = fmt.Sprintf(unit, i)
 		}
-		if b.Len()+len(s) > content.MaxPost {
+		if b.Len()+len(s) > content.MaxPost || (i+1)*strings.Count(s, "\n") > 99_900 {
 			return b.String()
 		}
 		b.WriteString(s)
@@ -109,7 +110,7 @@ func TestBuildEndsSoonWithHostilePosts(t *testing.T) {
 		t.Skip("takes half a minute")
 	}
 	for name, unit := range hostile() {
-		for mode, more := range map[string]string{"": "", "/auto": "thread: auto\n", "/false": "thread: false\n"} {
+		for mode, more := range map[string]string{"": "", "/auto": "thread: auto\n"} {
 			t.Run(name+mode, func(t *testing.T) {
 				files := memory{"posts/a.md": hostilePost(unit, more)}
 				start := time.Now()

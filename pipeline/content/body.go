@@ -223,7 +223,7 @@ func (b *bodyReader) unused(at pipeline.Pos, names []string) {
 }
 
 // maxLines bounds the lines of one text: what many thousands of blocks become is no post any more.
-const maxLines = 20_000
+const maxLines = 100_000
 
 // shallow bounds the lines of a text, the nesting of quotes and lists, over which the parser recurses, and the marks in
 // one heading.

@@ -262,7 +262,7 @@ func TestParseBoundsHostileFiles(t *testing.T) {
 	}{
 		"1 MB of text":         {head + strings.Repeat("A line of some forty characters, and more.\n\n", 1<<20/45), nil},
 		"one line of 1 MB":     {head + strings.Repeat("word ", 1<<20/5-20), nil},
-		"1 MB of line breaks":  {head + strings.Repeat("a\n", 1<<19-50), nil},
+		"1 MB of line breaks":  {head + strings.Repeat("a\n", 1<<19-50), []string{"too_complex 6:1"}},
 		"more than 1 MB":       {head + strings.Repeat("a", 1<<20), []string{"post_too_large 0:0"}},
 		"NUL":                  {head + "a\x00b\n", []string{"control_character 7:2"}},
 		"an escape sequence":   {head + "\x1b[31mred\n", []string{"control_character 7:1"}},

@@ -75,8 +75,8 @@ func (r *renderer) split(enc providers.Encoded, problems []providers.Problem) (p
 
 // fits encodes a piece both as the first and as a later part: what only one of them carries must have room too.
 func (r *renderer) fits(p providers.DraftPart) bool {
-	if budget := 64*r.limits.Text + 4096; r.limits.Text > 0 && spend(p.Doc.Blocks, &budget) {
-		return false // no character takes that many bytes: it need not be encoded to know
+	if budget := 32*r.limits.Text + 4096; r.limits.Text > 0 && spend(p.Doc.Blocks, &budget) {
+		return false // no text of so many bytes is within the limit: it need not be encoded to know
 	}
 	d := r.draft
 	d.Parts = []providers.DraftPart{p, p}

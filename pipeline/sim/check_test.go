@@ -94,8 +94,8 @@ func (w *world) checkOnce(h *history, copies []copy) {
 	groups := map[key][]copy{}
 	var keys []key
 	for _, c := range copies {
-		if c.Label == "" {
-			continue
+		if c.Label == "" || c.Deleted && w.restored {
+			continue // who deletes a post and loses its ledger is asked again
 		}
 		k := key{c.id, c.part}
 		if groups[k] == nil {
@@ -128,9 +128,12 @@ func (w *world) checkOnce(h *history, copies []copy) {
 			w.breakf("part %d of %s is there %d times (%s), %d allowed, reported=%t", k.part+1, k.id, len(g), strings.Join(ids, ", "), allowed, reported)
 			continue
 		}
-		if reported {
+		switch {
+		case reported:
 			w.happened("extra copies under the two faults, reported")
-		} else {
+		case *strict:
+			w.breakf("an extra copy under the two faults is not reported: part %d of %s (%s)", k.part+1, k.id, strings.Join(ids, ", "))
+		default:
 			w.happened("extra copies under the two faults, NOT reported")
 		}
 	}
@@ -278,6 +281,10 @@ func (w *world) checkEnds(h *history, copies []copy) {
 	}
 	for id, want := range w.model.truth() {
 		if d := s.Deliveries[id]; d == nil && (want.Now || want.Due.Before(now)) {
+			if slices.ContainsFunc(ids(s), func(o pipeline.DeliveryID) bool { return o.Post == id.Post }) {
+				w.happened("a destination came to a post whose time was over")
+				continue
+			}
 			w.breakf("%s was due at %s, and the ledger does not know it", id, want.Due)
 		}
 	}
@@ -293,7 +300,7 @@ func (w *world) checkEnd(h *history, s *ledger.State, d *ledger.Delivery, copies
 	out := map[int][]copy{}
 	n := 0
 	for _, c := range copies {
-		if c.id == d.ID && c.Label != "" {
+		if c.id == d.ID && c.Label != "" && !(c.Deleted && w.restored) {
 			out[c.part] = append(out[c.part], c)
 			n++
 		}
@@ -319,7 +326,7 @@ func (w *world) checkEnd(h *history, s *ledger.State, d *ledger.Delivery, copies
 		}
 	case pipeline.Failed, pipeline.Canceled, pipeline.Uncertain, pipeline.Adopted, pipeline.Retracted:
 	}
-	if d.State == pipeline.Uncertain || d.State == pipeline.Published || d.Reason == pipeline.ReasonByPerson {
+	if d.State == pipeline.Uncertain || d.State == pipeline.Published || d.Reason == pipeline.ReasonByPerson || d.Doubt {
 		return
 	}
 	// What the ledger calls not out must not be out.

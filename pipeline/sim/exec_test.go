@@ -20,7 +20,7 @@ type outcome struct {
 	broken []broken
 	lines  []string // what happened, where it was asked for
 	counts map[string]int
-	digest string // of everything that left a process or moved a ref, with its time
+	trace  []string
 }
 
 // carryOut lives through a plan in a bubble of its own.
@@ -45,7 +45,7 @@ func carryOut(t *testing.T, p *plan, verbose bool) (out outcome) {
 		w.settle()
 		w.check()
 		delete(w.counts, "\x00seq")
-		out.broken, out.lines, out.counts, out.digest = w.broken, w.lines, w.counts, w.digest()
+		out.broken, out.lines, out.counts, out.trace = w.broken, w.lines, w.counts, w.trace()
 	})
 	return out
 }

@@ -1,9 +1,8 @@
 package sim
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -236,17 +235,22 @@ func (h *history) receiptBefore(id pipeline.DeliveryID, part int, at time.Time) 
 	return ok && !t.After(at)
 }
 
-// digest is the same for two lives of one plan if they went the same way.
-func (w *world) digest() string {
-	sum := sha256.New()
+// trace lists all that left a process or moved a ref, with its time: it is the same for two lives of one plan if they
+// went the same way.
+func (w *world) trace() []string {
+	var out []string
 	for _, m := range w.moves {
-		fmt.Fprintln(sum, m.At.UnixNano(), m.Remote, m.Ref)
+		out = append(out, fmt.Sprintf("%s %s moves %s", clockNano(m.At.Sub(w.start)), m.Remote, m.Ref))
 	}
 	for _, s := range w.sent {
-		fmt.Fprintln(sum, s.Proc, s.Dest, s.Post, s.Part, s.Entered.UnixNano(), s.Arrived.UnixNano(), s.Left.UnixNano())
+		out = append(out, fmt.Sprintf("%s %s sends part %d of %s to %s, there at %s, answered at %s", clockNano(s.Entered.Sub(w.start)), s.Proc, s.Part, s.Post,
+			s.Dest, s.Arrived.Format(time.RFC3339Nano), s.Left.Format(time.RFC3339Nano)))
 	}
 	for _, p := range w.net.EveryPost("") {
-		fmt.Fprintln(sum, p.ID, p.Text, p.At.UnixNano())
+		out = append(out, fmt.Sprintf("%s %s shows %q, deleted %t", clockNano(p.At.Sub(w.start)), p.Handle, p.Text, p.Deleted))
 	}
-	return hex.EncodeToString(sum.Sum(nil))[:16]
+	slices.Sort(out)
+	return out
 }
+
+func clockNano(d time.Duration) string { return fmt.Sprintf("%015d", d) }

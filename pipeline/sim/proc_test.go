@@ -89,11 +89,11 @@ func (p *proc) pause(lane string, most time.Duration) {
 	n := p.lanes[lane]
 	p.mu.Unlock()
 	time.Sleep(p.w.latency(p.name+"/"+lane, n, most))
-	p.awake()
+	p.awake(lane)
 }
 
-// awake waits for as long as the process is frozen.
-func (p *proc) awake() {
+// awake waits for as long as the process is frozen. Its lanes wake one after the other.
+func (p *proc) awake(lane string) {
 	for {
 		p.mu.Lock()
 		left := time.Until(p.thaw)
@@ -101,7 +101,7 @@ func (p *proc) awake() {
 		if left <= 0 {
 			return
 		}
-		time.Sleep(left)
+		time.Sleep(left + p.w.latency(p.name+"/"+lane, int(left), 10*time.Millisecond))
 	}
 }
 
@@ -114,6 +114,7 @@ func (p *proc) gone() bool {
 // op is one operation under way.
 type op struct {
 	class  string
+	lane   string
 	nth    map[string]int
 	frozen bool // the process was frozen after it had decided to do this
 }
@@ -132,7 +133,7 @@ func (p *proc) enter(class, lane string) (op, error) {
 	}
 	p.count[class]++
 	p.count["any"]++
-	o := op{class: class, nth: map[string]int{class: p.count[class], "any": p.count["any"]}}
+	o := op{class: class, lane: lane, nth: map[string]int{class: p.count[class], "any": p.count["any"]}}
 	if o.is(p.step.Kill, false) {
 		p.die()
 		p.mu.Unlock()
@@ -143,7 +144,7 @@ func (p *proc) enter(class, lane string) (op, error) {
 		p.freeze(class)
 	}
 	p.mu.Unlock()
-	p.awake()
+	p.awake(lane)
 	if p.gone() {
 		return o, errKilled
 	}
@@ -160,7 +161,7 @@ func (p *proc) leave(o op) error {
 		p.freeze(o.class)
 	}
 	p.mu.Unlock()
-	p.awake()
+	p.awake(o.lane)
 	if p.gone() {
 		return errKilled
 	}
@@ -194,7 +195,7 @@ func (p *proc) sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	p.awake()
+	p.awake(fmt.Sprint("sleep", d))
 	return ctx.Err()
 }
 
