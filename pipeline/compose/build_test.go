@@ -106,8 +106,8 @@ func hostilePost(unit, more string) string {
 
 // TestBuildEndsSoonWithHostilePosts allows some times what each should take at most, two seconds.
 func TestBuildEndsSoonWithHostilePosts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes half a minute")
+	if testing.Short() || raceDetector {
+		t.Skip("takes half a minute, and measures nothing under the race detector")
 	}
 	for name, unit := range hostile() {
 		for mode, more := range map[string]string{"": "", "/auto": "thread: auto\n"} {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/broadside-pub/broadside/pipeline/content"
 	"github.com/broadside-pub/broadside/pipeline/gitstore"
+	"github.com/broadside-pub/broadside/pipeline/media"
 )
 
 // tree shows the content tip as files. Bytes come from the checkout where they are the very same blob, else from the
@@ -77,6 +78,9 @@ func (t *tree) Close() {
 // List returns the files below prefix.
 func (t *tree) List(prefix string) ([]content.File, error) {
 	es := t.below(dirPrefix(prefix))
+	if e, ok := t.entry(prefix); ok {
+		es = []gitstore.Entry{e} // one file, by its path
+	}
 	out := make([]content.File, 0, len(es))
 	for _, e := range es {
 		if e.Mode == gitstore.ModeSubmodule {
@@ -100,6 +104,9 @@ func (t *tree) Read(path string) ([]byte, error) {
 	e, ok := t.entry(path)
 	if !ok {
 		return nil, fmt.Errorf("%s: %w", path, os.ErrNotExist)
+	}
+	if e.Mode == gitstore.ModeSymlink {
+		return nil, fmt.Errorf("%s: %w", path, media.ErrSymlink)
 	}
 	return t.blob(e)
 }

@@ -300,7 +300,7 @@ func (w *world) checkEnd(h *history, s *ledger.State, d *ledger.Delivery, copies
 	out := map[int][]copy{}
 	n := 0
 	for _, c := range copies {
-		if c.id == d.ID && c.Label != "" && !(c.Deleted && w.restored) {
+		if c.id == d.ID && c.Label != "" && (!c.Deleted || !w.restored) {
 			out[c.part] = append(out[c.part], c)
 			n++
 		}

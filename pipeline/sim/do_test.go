@@ -40,8 +40,10 @@ func (w *world) do(s step) {
 	case "fork", "newledger", "branch":
 		w.foreign(s)
 	case "fault":
-		w.must2(w.net.AddRule(server.Rule{Account: s.Dests[0], Op: server.Op(s.Op), Fault: server.Fault(s.Kind), Skip: s.Skip, Times: s.Times,
-			Part: s.Part, Seconds: s.Dur.Seconds(), Form: server.Form(s.Form), Status: []int{0, 408, 504}[s.N%3] * boolInt(server.Fault(s.Kind) == server.ErrorAfter)}))
+		w.must2(w.net.AddRule(server.Rule{
+			Account: s.Dests[0], Op: server.Op(s.Op), Fault: server.Fault(s.Kind), Skip: s.Skip, Times: s.Times,
+			Part: s.Part, Seconds: s.Dur.Seconds(), Form: server.Form(s.Form), Status: []int{0, 408, 504}[s.N%3] * boolInt(server.Fault(s.Kind) == server.ErrorAfter),
+		}))
 	case "wire":
 		w.mu.Lock()
 		w.wires = append(w.wires, &armed{s, max(s.Times, 1)})

@@ -113,8 +113,7 @@ func (w *world) quiet() {
 
 // unfit notes errors that no fault excuses.
 func (w *world) unfit(p *proc, err error) {
-	var illegal *ledger.IllegalError
-	if errors.As(err, &illegal) {
+	if _, ok := errors.AsType[*ledger.IllegalError](err); ok {
 		w.breakf("%s wanted an illegal move: %v", p.name, err)
 	}
 	var refused *journal.Refusal

@@ -224,7 +224,7 @@ func (g *generator) network() {
 		ops := []server.Op{server.Upload, server.Container, server.Process, server.Account, server.Instance, server.Refresh, server.List}
 		s.Op = string(ops[g.IntN(len(ops))])
 	}
-	switch server.Fault(s.Kind) {
+	switch server.Fault(s.Kind) { //nolint:exhaustive // the others need no figures
 	case server.RateLimit:
 		forms := server.Forms()
 		s.Form, s.Dur = string(forms[g.IntN(len(forms))]), g.pick(20*time.Second, 5*time.Minute, 40*time.Minute)
@@ -252,7 +252,10 @@ func (g *generator) git() {
 	case "stale":
 		s.Op, s.N = []string{"refs", "fetch"}[g.IntN(2)], 1+g.IntN(6)
 	case "before", "auth", "lost":
-		s.Op = []string{"push", "push", "fetch", "refs", "any"}[g.IntN(5)]
+		s.Op = []string{"push", "push", "fetch", "refs", "any", "blobs"}[g.IntN(6)]
+		if s.Op == "blobs" {
+			s.Dur = g.pick(10*time.Minute, 30*time.Minute)
+		}
 	case "race-edit":
 		s.Post = g.onePost()
 	}

@@ -102,7 +102,7 @@ func (h *history) read(w *world, m move, seen map[string]bool, due, by map[pipel
 			h.event(w, ev, m.At, due, by)
 		}
 		w.logf("ledger %.8s at %s by %s: %s", m.New, clock(m.At.Sub(w.start)), m.Remote, subject(snap.Raw()))
-		for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+		for line := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n") {
 			w.logf("    %s", line)
 		}
 	}

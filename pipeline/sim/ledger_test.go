@@ -172,8 +172,10 @@ func (w *world) attack(s step) {
 		}
 	}
 	forge := func(ref string) gitstore.Hash {
-		return w.git.CommitAs(ref, gitstore.Commit{Message: "an event that nobody signed", Name: "broadside", Email: "broadside@localhost", When: time.Now(),
-			Changes: []gitstore.Change{{Path: "events/2000/01/01/00009999-forged00.jsonl", Data: []byte("{}\n")}}})
+		return w.git.CommitAs(ref, gitstore.Commit{
+			Message: "an event that nobody signed", Name: "broadside", Email: "broadside@localhost", When: time.Now(),
+			Changes: []gitstore.Change{{Path: "events/2000/01/01/00009999-forged00.jsonl", Data: []byte("{}\n")}},
+		})
 	}
 	switch s.Kind {
 	case "rewind":
@@ -254,6 +256,9 @@ func (w *world) armGit(s step) {
 		s.Op = "any"
 		s.Times = 1 << 30
 	}
+	if s.Op == "blobs" {
+		s.Times = 1 << 30
+	}
 	a := &armed{s, max(s.Times, 1)}
 	w.mu.Lock()
 	w.gits = append(w.gits, a)
@@ -274,15 +279,20 @@ func (w *world) gitFault(op memgit.Op) memgit.Fault {
 	}
 	w.mu.Lock()
 	var hit *armed
+	// How often blobs are asked for depends on how goroutines run: what fails of it fails for a time, not so many times.
+	blobs := op.Kind == memgit.OpFetch && len(op.Refs) == 0
 	for _, f := range w.gits {
-		if f.left == 0 || f.Op != "any" && f.Op != string(op.Kind) || f.Kind == "slow" && op.Kind == memgit.OpFetch && len(op.Refs) == 0 {
+		lasts := f.Times == 1<<30
+		if f.left == 0 || f.Op != "any" && f.Op != string(op.Kind) && (!blobs || f.Op != "blobs") || blobs && !lasts {
 			continue
 		}
-		if f.Skip > 0 {
+		if f.Skip > 0 && !lasts {
 			f.Skip--
 			continue
 		}
-		f.left--
+		if !lasts {
+			f.left--
+		}
 		hit = f
 		break
 	}

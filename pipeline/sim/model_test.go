@@ -98,9 +98,6 @@ func (p *post) text() string {
 	return b.String()
 }
 
-// publishWithin is the configuration's default: a deadline that a plan can reach.
-const publishWithin = 6 * time.Hour
-
 func (m *model) config(w *world) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "version: 1\ntimezone: UTC\nposts: [posts]\npublish_within: %s\nledger: {branch: broadside-ledger, id: %s, signer: %q}\nage: {recipients: [%s]}\ndestinations:\n",

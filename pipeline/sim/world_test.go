@@ -239,8 +239,10 @@ func target(id string) pipeline.Target {
 
 func (w *world) seal(l server.Login, at pipeline.Target) string {
 	w.logins++
-	c := providers.Credential{Provider: sandbox.Name, Host: "sandbox.test", Target: string(at), Account: l.Handle, Ledger: ledgerID,
-		Login: fmt.Sprintf("login-%s-%d", l.Handle, w.logins), Obtained: time.Now(), Secrets: map[string]string{"token": l.Token}}
+	c := providers.Credential{
+		Provider: sandbox.Name, Host: "sandbox.test", Target: string(at), Account: l.Handle, Ledger: ledgerID,
+		Login: fmt.Sprintf("login-%s-%d", l.Handle, w.logins), Obtained: time.Now(), Secrets: map[string]string{"token": l.Token},
+	}
 	if l.RefreshToken != "" {
 		c.Expires = l.Expires
 		c.Secrets["refresh_token"], c.Secrets["token_expires"] = l.RefreshToken, l.Expires.UTC().Format(time.RFC3339)
