@@ -57,8 +57,7 @@ install_snac() {
   fi
 }
 
-# add_user NAME FILE makes a user and writes its password to the file. The user has posted once, long ago: the server does
-# not page, and only an old post in a list shows that the list goes back far enough to miss nothing.
+# add_user NAME FILE makes a user and writes its password to the file.
 add_user() {
   "$snac" adduser "$run_dir/data" "$1" >/dev/null
   (
@@ -66,9 +65,6 @@ add_user() {
     "$snac" resetpwd "$run_dir/data" "$1" | sed -n "s/^New password for user $1 is //p" >"$2"
   )
   [ -s "$2" ] || die "told no password for its user $1"
-  "$snac" note "$run_dir/data" "$1" "An old post" >/dev/null 2>&1
-  grep -lrF '"sourceContent": "An old post"' "$run_dir/data/object" |
-    xargs sed -i 's/"published": "[^"]*"/"published": "2026-01-01T00:00:00Z"/'
 }
 
 start_snac() {

@@ -42,8 +42,8 @@ func TestEightRunsShareFortyDeliveries(t *testing.T) {
 		ps = append(ps, w.start(at, "run"))
 	}
 	for range 2 {
-		for range runs {
-			<-w.proxy.Held()
+		for _, p := range ps {
+			p.held(w.proxy)
 		}
 		w.proxy.Release()
 	}

@@ -62,7 +62,7 @@ func TestResultsThatCannotBePushedAreKept(t *testing.T) {
 	at.env = append(at.env, "RUNNER_TEMP="+kept)
 	w.proxy.Add(faultproxy.Rule{Path: sandboxPlain, Times: 1, Fault: faultproxy.HoldAnswer})
 	p := w.start(at, "run")
-	<-w.proxy.Held()
+	p.held(w.proxy)
 	gittest.Hook(t, w.bare, "pre-receive", "echo 'the repository is read only today' >&2; exit 1\n")
 	w.proxy.Release()
 	if code := p.wait(); code != 5 || !strings.Contains(p.said(), "read only today") {

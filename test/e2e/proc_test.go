@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/broadside-pub/broadside/pipeline/gitstore/gittest"
+	"github.com/broadside-pub/broadside/test/faultproxy"
 )
 
 // proc is one run of the binary.
@@ -135,6 +136,18 @@ func (p *proc) wait() int {
 		p.t.Fatalf("%v in %s does not end; it said\n%s", p.cmd.Args[1:], p.cmd.Dir, p.said())
 	}
 	return p.code
+}
+
+// held waits until an exchange of the process is held. The process must not end before.
+func (p *proc) held(proxy *faultproxy.Proxy) {
+	p.t.Helper()
+	select {
+	case <-proxy.Held():
+	case <-p.done:
+		p.t.Fatalf("the process ended with %d before a request of it was held; it said\n%s", p.code, p.said())
+	case <-time.After(patience):
+		p.t.Fatalf("no request of the process was held; it said\n%s", p.said())
+	}
 }
 
 // signal sends one to the process itself. One that has ended already is no error.

@@ -23,6 +23,10 @@ import (
 
 const login = "/xrpc/com.atproto.server.createSession"
 
+// slow divides the fence of tests that wait for a lease to end: it lasts for 30 seconds, which a real server on a machine
+// under load may well need.
+const slow = 20
+
 func TestRealPDSTakesAThreadWithAnImage(t *testing.T)      { takesAThreadWithAnImage(t, pds(t)) }
 func TestRealMastodonTakesAThreadWithAnImage(t *testing.T) { takesAThreadWithAnImage(t, mastodon(t)) }
 
@@ -142,12 +146,13 @@ func TestRealPDSTakesAPostThatDidNotArriveAtOnce(t *testing.T) {
 	w.once("post")
 }
 
-// TestRealMastodonTakesAPostThatDidNotArrive loses a request on its way to a server without idempotency keys: only when
-// nobody can be writing any more, and two reads do not show the post, it is sent again.
-func TestRealMastodonTakesAPostThatDidNotArrive(t *testing.T) {
+// TestRealMastodonSendsAgainOnlyWhatIsSurelyAbsent loses a request on its way to a server without idempotency keys. When
+// nobody can be writing any more it is sent again, if two reads prove that it is not there. The server does not page, so
+// that they prove it only where the account has older posts; else a person is asked.
+func TestRealMastodonSendsAgainOnlyWhatIsSurelyAbsent(t *testing.T) {
 	t.Parallel()
 	n := mastodon(t)
-	w := newRealWorld(t, 60, n)
+	w := newRealWorld(t, slow, n)
 	n.proxy.Add(faultproxy.Rule{Method: http.MethodPost, Path: n.write, Times: 1, Fault: faultproxy.DropBefore})
 	w.send("post", "Sent twice, published once.")
 	w.do(w.at, []int{3}, "run")
@@ -157,7 +162,14 @@ func TestRealMastodonTakesAPostThatDidNotArrive(t *testing.T) {
 	}
 	d := delivery(w.state(), "post", n.dest.name)
 	<-time.After(time.Until(w.staleAt(d, d.Last())) + 10*time.Millisecond)
-	w.do(w.at, []int{0}, "run", "--exit-standing")
+	p := w.do(w.at, []int{0, 3}, "run", "--exit-standing")
+	if d = delivery(w.state(), "post", n.dest.name); d.State != pipeline.Published {
+		if p.code != 3 || d.State != pipeline.Uncertain || n.proxy.Count(http.MethodPost, n.write) != 1 {
+			t.Errorf("unsure, it is %+v after %d writes; the run ended with %d and said\n%s", d, n.proxy.Count(http.MethodPost, n.write), p.code, p.said())
+		}
+		w.do(w.at, []int{0}, "resolve", "post", n.dest.name, "retry")
+		w.do(w.at, []int{0}, "run", "--exit-standing")
+	}
 	w.once("post")
 }
 
@@ -167,11 +179,11 @@ func TestRealMastodonIsReconciledByTheNextRun(t *testing.T) { reconciledByTheNex
 // reconciledByTheNextRun kills a run while a write of its is answered, so that only the finder can tell.
 func reconciledByTheNextRun(t *testing.T, n network) {
 	t.Parallel()
-	w := newRealWorld(t, 60, n)
+	w := newRealWorld(t, slow, n)
 	n.proxy.Add(faultproxy.Rule{Method: http.MethodPost, Path: n.write, Times: 1, Fault: faultproxy.HoldAnswer})
 	w.send("post", "Published by one, found by another.")
 	p := w.start(w.at, "run")
-	<-n.proxy.Held()
+	p.held(n.proxy)
 	p.signal(syscall.SIGKILL)
 	p.wait()
 	w.awaitStale()
@@ -182,30 +194,23 @@ func reconciledByTheNextRun(t *testing.T, n network) {
 	}
 }
 
-func TestRealPDSThreadSurvivesARestart(t *testing.T)      { threadSurvivesARestart(t, pds(t)) }
-func TestRealMastodonThreadSurvivesARestart(t *testing.T) { threadSurvivesARestart(t, mastodon(t)) }
+func TestRealPDSThreadSurvivesARestart(t *testing.T) { threadSurvivesARestart(t, pds(t), 1) }
 
-// threadSurvivesARestart kills runs in the middle of a thread: before its second part arrives, and before its third is
-// answered.
-func threadSurvivesARestart(t *testing.T, n network) {
+// On Mastodon the part that is not recorded is the last one: that a later one is not there either, a server that does not
+// page could not prove.
+func TestRealMastodonThreadSurvivesARestart(t *testing.T) { threadSurvivesARestart(t, mastodon(t), 2) }
+
+// threadSurvivesARestart kills a run in a thread: so many parts are recorded, one is out and not recorded, the rest is not
+// sent.
+func threadSurvivesARestart(t *testing.T, n network, recorded int) {
 	t.Parallel()
-	w := newRealWorld(t, 60, n)
-	n.proxy.Add(
-		faultproxy.Rule{Method: http.MethodPost, Path: n.write, Skip: 1, Times: 1, Fault: faultproxy.HoldBefore}, // and it never arrives
-		faultproxy.Rule{Method: http.MethodPost, Path: n.write, Skip: 2, Times: 1, Fault: faultproxy.HoldAnswer},
-	)
+	w := newRealWorld(t, slow, n)
+	n.proxy.Add(faultproxy.Rule{Method: http.MethodPost, Path: n.write, Skip: recorded, Times: 1, Fault: faultproxy.HoldAnswer})
 	w.send("thread", "First part.", "Second part.", "IMAGE dots", "Third part.")
-	for range 2 {
-		w.awaitStale()
-		p := w.start(w.at, "run")
-		select {
-		case <-n.proxy.Held():
-		case <-p.done:
-			t.Fatalf("the run ended before it could be killed and said\n%s", p.said())
-		}
-		p.signal(syscall.SIGKILL)
-		p.wait()
-	}
+	p := w.start(w.at, "run")
+	p.held(n.proxy)
+	p.signal(syscall.SIGKILL)
+	p.wait()
 	w.awaitStale()
 	w.do(w.at, []int{0}, "run")
 	w.once("thread", nil, []string{"dots"}, nil)
@@ -221,7 +226,7 @@ func secondRunnerSendsNothing(t *testing.T, n network) {
 	n.proxy.Add(faultproxy.Rule{Method: http.MethodPost, Path: n.write, Times: 1, Fault: faultproxy.HoldAnswer})
 	w.send("post", "By one runner only.")
 	first := w.start(w.at, "run")
-	<-n.proxy.Held()
+	first.held(n.proxy)
 	w.do(w.checkout(), []int{4}, "run")
 	if c := n.proxy.Count(http.MethodPost, n.write); c != 1 {
 		t.Errorf("%d writes", c)
@@ -272,7 +277,7 @@ func TestRealMastodonSaysThatItTakesNothingDown(t *testing.T) {
 func TestRealPDSSessionIsReused(t *testing.T) {
 	t.Parallel()
 	n := pds(t)
-	w := newRealWorld(t, 60, n)
+	w := newRealWorld(t, slow, n)
 	for _, id := range []string{"post-a", "post-b", "post-c"} {
 		w.send(id, "One of several.")
 		w.do(w.at, []int{0}, "run")
@@ -281,7 +286,7 @@ func TestRealPDSSessionIsReused(t *testing.T) {
 	n.proxy.Add(faultproxy.Rule{Method: http.MethodPost, Path: n.write, Times: 1, Fault: faultproxy.HoldBefore})
 	w.send("post-d", "Of a run that dies.")
 	p := w.start(w.at, "run")
-	<-n.proxy.Held()
+	p.held(n.proxy)
 	p.signal(syscall.SIGKILL)
 	p.wait()
 	w.awaitStale()

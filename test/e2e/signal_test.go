@@ -47,7 +47,7 @@ func TestAskedToEnd(t *testing.T) {
 					grace = 8 * time.Second // also for the push of what is known then
 				}
 				p := w.start(w.checkout(), "run", "--grace", grace.String())
-				<-w.proxy.Held()
+				p.held(w.proxy)
 				began := time.Now()
 				p.signal(sig)
 				until(t, "the process to hear of it", func() bool { return strings.Contains(p.said(), "asked to end") })

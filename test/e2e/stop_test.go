@@ -51,7 +51,7 @@ func TestStoppedPastItsLease(t *testing.T) {
 			c.rule.Method, c.rule.Times, c.rule.Fault = http.MethodPost, 1, faultproxy.HoldAnswer
 			w.proxy.Add(c.rule)
 			p := w.start(at, "run")
-			<-w.proxy.Held()
+			p.held(w.proxy)
 			p.stop()
 			w.proxy.Release()
 			w.awaitStale()
