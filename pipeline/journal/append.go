@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/broadside-pub/broadside/pipeline/gitstore"
@@ -73,6 +74,9 @@ type request struct {
 	decide Decide
 	expect Expect
 	done   chan error
+
+	mu        sync.Mutex
+	abandoned bool
 }
 
 // Bounds on how long one append goes on trying.
@@ -100,14 +104,31 @@ func (j *Journal) Append(ctx context.Context, expect Expect, decide Decide) erro
 	return r.wait(ctx)
 }
 
-// wait returns what became of a request, or the context's end: its commit may then still land.
+// wait returns what became of a request, or the context's end: it is then decided no more, but a commit that has been
+// decided may still land.
 func (r *request) wait(ctx context.Context) error {
 	select {
 	case err := <-r.done:
 		return err
 	case <-ctx.Done():
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.abandoned = true
 		return ctx.Err()
 	}
+}
+
+// errAbandoned ends a request that nobody waits for any more.
+var errAbandoned = errors.New("nobody waits for it any more")
+
+// decideNow lets a request decide, unless its caller has gone: what decide works on is then the caller's no more.
+func (r *request) decideNow(tx *Tx) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.abandoned {
+		return errAbandoned
+	}
+	return r.decide(tx)
 }
 
 // lead pushes batches until the queue is empty.
@@ -336,7 +357,7 @@ func (j *Journal) propose(ctx context.Context, batch []*request) (*proposal, []*
 	for _, r := range batch {
 		st := j.Stamp()
 		tx := &Tx{State: work, Stamp: st, Now: st.At} // one reading: what is decided now must not lie after its event
-		if err := r.decide(tx); err != nil {
+		if err := r.decideNow(tx); err != nil {
 			r.done <- err
 			// What was applied of it must not stay: start over without it.
 			return j.propose(ctx, without(batch, r))

@@ -218,7 +218,7 @@ func (j *Journal) again(ctx context.Context, refs gitstore.Refs) error {
 
 // fold brings state from the commit of have to that of snap.
 func (j *Journal) fold(have, snap gitstore.Snapshot, state *ledger.State) (*ledger.State, error) {
-	if have != nil && state != nil && sameArchive(have, snap) {
+	if have != nil && state != nil && sameArchive(have, snap) && goesOn(have, snap) {
 		next, err := ledger.Extend(state.Fork(), filesOf(snap), state.Number+1)
 		if err == nil {
 			return next, nil
@@ -229,6 +229,23 @@ func (j *Journal) fold(have, snap gitstore.Snapshot, state *ledger.State) (*ledg
 		return nil, refuseBroken(j.opt, err)
 	}
 	return next, nil
+}
+
+// goesOn tells that a commit's events are those of another one, and more. After a restore, or in the hands of a thief, a
+// ledger can be longer than it was and yet another: the last event file is the proof, for its name is random.
+func goesOn(from, to gitstore.Snapshot) bool {
+	es, err := from.Entries("events/")
+	if err != nil {
+		return false
+	}
+	last, number := gitstore.Entry{}, 0
+	for _, e := range es {
+		if f, ok := ledger.ParseEventPath(e.Path); ok && f.Number > number {
+			last, number = e, f.Number
+		}
+	}
+	e, ok, err := to.Entry(last.Path)
+	return err == nil && ok && e.Blob == last.Blob
 }
 
 // sameArchive tells that no compaction lies between two commits.

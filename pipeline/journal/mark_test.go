@@ -61,3 +61,28 @@ func TestMarkThatCannotBeBroughtUpEndsInAnErrorThatNamesIt(t *testing.T) {
 		check(t, j.Append(t.Context(), nil, schedule("p1")))
 	})
 }
+
+// TestLedgerThatWasReplacedIsReadAnew has a run outlive a restore from an old copy that has grown longer since.
+func TestLedgerThatWasReplacedIsReadAnew(t *testing.T) {
+	t.Parallel()
+	bubbleTest(t, func(t *testing.T, g *rig) {
+		g.write(0, 1)
+		old := g.git.Tip(ref)
+		j := g.open("old")
+		check(t, j.Append(t.Context(), nil, schedule("lost")))
+		g.git.Force(ref, old)
+		g.git.Force(mark, old)
+		g.write(10, 3)
+		check(t, j.Append(t.Context(), nil, schedule("late")))
+		got := g.open("reader").State().Deliveries
+		mine := j.State().Deliveries
+		for id := range got {
+			if mine[id] == nil {
+				t.Errorf("the run that goes on does not know %s", id)
+			}
+		}
+		if len(got) != 5 || len(mine) != 5 {
+			t.Errorf("the ledger has %d deliveries, the run that goes on knows %d; want 5", len(got), len(mine))
+		}
+	})
+}

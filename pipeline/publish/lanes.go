@@ -165,17 +165,32 @@ func duplicateDue(s *ledger.State, d *ledger.Delivery, it *compose.Item, now tim
 		!now.Before(d.Due) && !now.After(d.By) && duplicateOf(s, d, it.Rendition.Source, now) != nil
 }
 
+// outAlready finds the equal post that is out where a delivery would be due but for it; one that is only on its way makes
+// the delivery wait.
+func outAlready(s *ledger.State, d *ledger.Delivery, it *compose.Item, now time.Time) *ledger.Delivery {
+	if !duplicateDue(s, d, it, now) {
+		return nil
+	}
+	other := duplicateOf(s, d, it.Rendition.Source, now)
+	if other.State != pipeline.Published && other.State != pipeline.Adopted {
+		return nil
+	}
+	return other
+}
+
+func sameText(as *ledger.Delivery) string {
+	return "the same text went out as " + as.ID.Post + "; change it, or set allow_duplicate: true"
+}
+
 // duplicate fails a delivery whose equal is published; while the equal is only on its way, it waits.
 func (r *run) duplicate(ctx context.Context, a *account, it *compose.Item) {
 	s := r.j.State()
-	d := s.Deliveries[it.ID]
-	other := duplicateOf(s, d, it.Rendition.Source, r.clock.Wall())
-	if other == nil || other.State != pipeline.Published && other.State != pipeline.Adopted {
+	other := outAlready(s, s.Deliveries[it.ID], it, r.clock.Wall())
+	if other == nil {
 		return
 	}
 	c := &claim{it: it, acct: a, parts: nil}
-	j := judged{verdict: reject, reason: pipeline.ReasonDuplicate, detail: "the same text went out as " + other.ID.Post +
-		"; change it, or set allow_duplicate: true"}
+	j := judged{verdict: reject, reason: pipeline.ReasonDuplicate, detail: sameText(other)}
 	if err := r.end(ctx, c, j, -1); err != nil {
 		r.opt.Log.Warn("a duplicate could not be recorded", "post", it.ID.Post, "err", err)
 	}

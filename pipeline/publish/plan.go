@@ -45,7 +45,25 @@ func Housekeep(v *compose.View, f Facts, tx *journal.Tx) error {
 			return err
 		}
 	}
+	for _, it := range v.Items {
+		if err := h.duplicate(it); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// duplicate fails what is due though its equal is out already. What becomes so while the run goes on is failed in its lane.
+func (h housekeeper) duplicate(it *compose.Item) error {
+	d := h.tx.State.Deliveries[it.ID]
+	if d == nil || d.Doubt {
+		return nil
+	}
+	other := outAlready(h.tx.State, d, it, h.tx.Now)
+	if other == nil {
+		return nil
+	}
+	return h.tx.Add(h.tx.State.Fail(h.tx.Stamp, it.ID, pipeline.ReasonDuplicate, sameText(other), ledger.ByRun))
 }
 
 func (f Facts) refused(it *compose.Item, err error) {

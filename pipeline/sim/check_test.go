@@ -78,11 +78,24 @@ func (w *world) copies() []copy {
 	return out
 }
 
-// loose tells that a request may have arrived when its sender had no right to it any more, whatever the sender did: it
-// was on its way when its sender gave up, or its sender was frozen between its last check and the request.
-func (c copy) loose() bool {
-	return c.sent != nil && (c.sent.Late && c.sent.Arrived.Sub(c.sent.Entered) > sandbox.Info().LongestRequest || c.sent.Frozen)
+// loose tells that a request arrived when its sender had no right to it any more, whatever the sender did: it was on its
+// way when its sender gave up, or its sender was frozen between its last check and the request; and it took so long that
+// others could hold it for lost, or the network had forgotten its key.
+func (w *world) loose(h *history, c copy) bool {
+	if c.sent == nil || !c.sent.Late && !c.sent.Frozen {
+		return false
+	}
+	cl := h.claimOf(c.sent.Proc, c.id, c.sent.Entered)
+	if cl == nil {
+		return false
+	}
+	fence := publish.DefaultFence()
+	over := cl.LeaseUntil.Add(fence.Stale(sandbox.Info().LongestRequest) - 2*w.slack(c.sent.Proc))
+	forgotten := cl.Sent.Add(max(w.plan.KeyWindow, 0) - 2*w.slack(c.sent.Proc))
+	return c.sent.Arrived.After(over) || slices.Contains([]string{"key", "both"}, w.kindOf(c.sent.Dest)) && c.sent.Arrived.After(forgotten)
 }
+
+func (w *world) kindOf(dest string) string { return w.dest(dest).Kind }
 
 // checkOnce: no part exists twice, unless a person chose to try again, or the ledger reports the copy and one of the two
 // faults that nothing holds off has made it.
@@ -121,7 +134,7 @@ func (w *world) checkOnce(h *history, copies []copy) {
 		loose, reported := false, false
 		for _, c := range g {
 			ids = append(ids, c.ID)
-			loose = loose || c.loose()
+			loose = loose || w.loose(h, c)
 			reported = reported || h.extra[c.ID]
 		}
 		if !loose {
@@ -333,7 +346,7 @@ func (w *world) checkEnd(h *history, s *ledger.State, d *ledger.Delivery, copies
 	for part, cs := range out {
 		known := 0
 		for _, c := range cs {
-			if _, _, ok := s.Taken(d.ID.Target, c.ID); ok || h.extra[c.ID] || c.loose() {
+			if _, _, ok := s.Taken(d.ID.Target, c.ID); ok || h.extra[c.ID] || w.loose(h, c) {
 				known++
 			}
 		}

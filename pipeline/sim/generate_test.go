@@ -29,7 +29,7 @@ func generate(seed uint64) *plan {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x6272_6f61_6473_6964)), p: &plan{Seed: seed}, on: map[string]bool{}}
 	for family, often := range map[string]float64{
 		"kill": 0.6, "freeze": 0.5, "network": 0.75, "git": 0.5, "people": 0.7, "decisions": 0.6, "attack": 0.2, "tokens": 0.4,
-		"clocks": 0.5, "compact": 0.4, "fork": 0.15, "outage": 0.25, "checkout": 0.25, "late": 0.2, "accounts": 0.15,
+		"clocks": 0.5, "compact": 0.4, "fork": 0.15, "outage": 0.25, "checkout": 0.25, "late": 0.2, "accounts": 0.15, "trap": 0.3,
 	} {
 		// Map order is random: each family has random numbers of its own.
 		r := rand.New(rand.NewPCG(seed, hash(family)))
@@ -50,6 +50,9 @@ func generate(seed uint64) *plan {
 		for range 1 + g.IntN(3) {
 			g.add(step{Do: "wire", Kind: "late", Op: "publish", Dests: g.oneDest(), Skip: g.IntN(2), Dur: g.pick(5*time.Second, 20*time.Second, 5*time.Minute, 20*time.Minute, 70*time.Minute)})
 		}
+	}
+	if g.on["trap"] {
+		g.trap()
 	}
 	if g.on["git"] {
 		for range 2 + g.IntN(8) {
@@ -319,4 +322,43 @@ func (g *generator) attack() {
 	if g.IntN(4) > 0 {
 		g.add(step{Do: "mendledger", At: at + g.pick(time.Minute, 10*time.Minute, 40*time.Minute)})
 	}
+}
+
+// trap puts steps together that seldom meet by chance.
+func (g *generator) trap() {
+	d := g.oneDest()
+	at := time.Hour + time.Duration(g.Int64N(int64(horizon-2*time.Hour)))
+	soon := func() time.Duration { return at + time.Duration(g.Int64N(int64(3*time.Minute))) }
+	post := step{At: at - 20*time.Minute, Do: "post", Post: "trap", Kind: []string{"plain", "thread", "image"}[g.IntN(3)], Dests: d, Due: (at - 5*time.Minute).Truncate(time.Second)}
+	g.add(post)
+	run := step{At: at, Do: "run", Who: g.IntN(len(g.p.Runners))}
+	switch g.IntN(6) {
+	case 0: // it is out, nobody knows, and the first who looks sees an old list
+		run.Kill = hit{Class: "publish", N: 1, After: true}
+		g.add(step{At: at + 30*time.Second, Do: "wire", Kind: "stale", Op: "list", Dests: d, Times: 1, Dur: 2 * time.Hour})
+		g.run(at + 17*time.Minute + time.Duration(g.IntN(100))*time.Second)
+	case 1: // it is on its way while others look
+		g.add(step{At: at - time.Second, Do: "wire", Kind: "late", Op: "publish", Dests: d, Dur: g.pick(20*time.Second, 2*time.Minute, 5*time.Minute)})
+		g.run(soon())
+		g.run(soon())
+	case 2: // its sender is frozen, and others look
+		run.Freeze = hit{Class: "publish", N: 1 + g.IntN(2), After: g.IntN(2) == 0, Dur: g.pick(20*time.Second, 3*time.Minute, 9*time.Minute, 17*time.Minute), Force: g.IntN(2) == 0}
+		g.run(soon())
+		g.run(at + 16*time.Minute)
+	case 3: // a refresh is on its way while others need one
+		run.Freeze = hit{Class: []string{"refresh", "push"}[g.IntN(2)], N: 1 + g.IntN(2), After: true, Dur: g.pick(time.Minute, 5*time.Minute)}
+		g.run(soon())
+		g.run(soon())
+	case 4: // the answer is lost twice, and the network forgets its keys in between
+		g.add(step{At: at - time.Second, Do: "wire", Kind: "unheard", Op: "publish", Dests: d, Times: 3})
+		g.add(step{At: at, Do: "fault", Kind: "server_error", Op: "list", Dests: d, Times: 2})
+		g.add(step{At: at + time.Minute, Do: "git", Kind: "before", Dur: g.pick(25*time.Minute, 55*time.Minute)})
+	case 5: // the ledger is replaced while a run is frozen
+		run.Freeze = hit{Class: "push", N: 1 + g.IntN(3), After: g.IntN(2) == 0, Dur: g.pick(6*time.Minute, 20*time.Minute)}
+		g.add(step{At: at + time.Minute, Do: "attack", N: 1 + g.IntN(5), Kind: []string{"rewind", "delete", "delete-both", "revert"}[g.IntN(4)]})
+		g.add(step{At: at + 2*time.Minute, Do: "mendledger"})
+		g.run(at + 3*time.Minute)
+		g.run(at + 4*time.Minute)
+	}
+	g.add(run)
 }

@@ -57,7 +57,7 @@ var mutants = []mutant{
 		"pipeline/publish/account.go", "			return errSuperseded\n", "			_ = errSuperseded\n",
 	}}},
 	{"a refreshed token is not pushed", []edit{{
-		"pipeline/publish/account.go", "		tx.File(gitstore.Change{Path: path, Data: data})\n", "",
+		"pipeline/publish/account.go", "		tx.File(gitstore.Change{Path: path, Data: data})\n", "		_ = gitstore.Change{}\n",
 	}}},
 	{"another key on every claim", []edit{{
 		"pipeline/publish/deliver.go", "Key: c.parts[i].Key, Payload", "Key: c.parts[i].Key + c.attempt, Payload",
@@ -110,6 +110,9 @@ var mutants = []mutant{
 	}},
 	{"the mark is not looked at", []edit{{
 		"pipeline/journal/refusal.go", "	if mark == snap.Commit() {\n		return nil\n	}\n", "	if mark == snap.Commit() || mark != \"\" {\n		return nil\n	}\n",
+	}}},
+	{"a ledger that is longer is taken for the same", []edit{{
+		"pipeline/journal/journal.go", " && goesOn(have, snap) {\n", " && (true || goesOn(have, snap)) {\n",
 	}}},
 	{"the signature is not looked at", []edit{{
 		"pipeline/journal/refusal.go", "gitstore.VerifySSH(snap.Raw(), []ssh.PublicKey{key}); err != nil {", "gitstore.VerifySSH(snap.Raw(), []ssh.PublicKey{key}); err != nil && false {",

@@ -71,8 +71,14 @@ func (p *proc) Read(b []byte) (int, error) {
 }
 
 // Wall and Mono are the clock of the process.
-func (p *proc) Wall() time.Time     { return time.Now().Round(0).Add(p.run.Offset) }
-func (p *proc) Mono() time.Duration { return time.Since(epoch) }
+func (p *proc) Wall() time.Time { return time.Now().Round(0).Add(p.run.Offset) }
+
+// Mono takes a moment: before it looks at the next batch, the leader of a group commit lets those go on whom it has just
+// answered, and not now the one, now the other.
+func (p *proc) Mono() time.Duration {
+	time.Sleep(time.Microsecond)
+	return time.Since(epoch)
+}
 
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -249,6 +255,7 @@ func (r remote) Push(ctx context.Context, p gitstore.Push) gitstore.Result {
 	if ctx.Err() == nil {
 		ctx = context.WithoutCancel(ctx) // what is on its way arrives
 	}
+	r.p.w.logf("%s pushes %s", r.p.name, subject(p.Updates[0].New.Raw()))
 	res := r.Remote.Push(ctx, p)
 	if err := r.p.leave(o); err != nil {
 		return gitstore.Result{Outcome: gitstore.Unknown, Err: err}
@@ -321,7 +328,8 @@ func (w *world) begin(s step) *proc {
 	w.runs++
 	p := w.newProc(fmt.Sprintf("run%04d", w.runs), s)
 	w.happened("run")
-	w.wg.Go(func() { p.work(p.options()) })
+	opt := p.options() // what it reads of the world is the world's at this step
+	w.wg.Go(func() { p.work(opt) })
 	if s.Stop > 0 {
 		time.AfterFunc(s.Stop+time.Duration(w.runs), func() { close(p.stop) })
 	}

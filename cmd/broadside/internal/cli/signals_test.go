@@ -38,6 +38,7 @@ func TestASecondSignalOrTheEndOfTheGraceEndsTheProcess(t *testing.T) {
 				if code := <-exited; code != exitFailed {
 					t.Errorf("exit code %d", code)
 				}
+				synctest.Wait()
 				if stopped != c.stop || canceled != c.canceled || ended != c.exited {
 					t.Errorf("stop at %s, cancel at %s, exit at %s; want %s, %s, %s", stopped, canceled, ended, c.stop, c.canceled, c.exited)
 				}
