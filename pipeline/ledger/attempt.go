@@ -120,6 +120,7 @@ func (s *State) applyClaimed(e *Event) {
 	s.busyTarget[d.ID.Target] = d.ID
 	if e.Login != "" {
 		s.busyLogin[e.Login] = d.ID
+		d.Login = e.Login // a hold on it is this delivery's, too
 	}
 	if x := s.index.Load(); x != nil {
 		x.addSource(d, e.Source)

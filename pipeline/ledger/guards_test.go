@@ -369,3 +369,20 @@ func TestForkLeavesItsOriginAlone(t *testing.T) {
 		t.Errorf("receipts: before %v, now %v", before.Receipts, origin.Deliveries[id1].Receipts)
 	}
 }
+
+// TestHoldOnALoginIsToldOfAllThatItKeeps has a thread half out, and its login refused since, by way of another post.
+func TestHoldOnALoginIsToldOfAllThatItKeeps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := scheduleInput(id1)
+	in.Login = ""
+	w.do(w.s().Schedule(stampAt(1, "run-a"), in))
+	w.claim(id1, 20, "a1", 2)
+	w.receipt(id1, 21, "a1", 0, "p0")
+	w.do(w.s().Queue(stampAt(22, "run-a"), id1, pipeline.ReasonInterrupted, "", min0(22), ByRun))
+	w.do(w.s().Hold(stampAt(23, "run-a"), HoldInput{Hold: "h", Scope: ScopeLogin("login-1"), Login: "login-1", Reason: pipeline.ReasonUnauthorized}))
+	got := w.s().Troubles(min0(24))
+	if len(got) != 1 || got[0].Reason != TroubleHeld {
+		t.Errorf("troubles %+v, want one of a hold", got)
+	}
+}

@@ -67,7 +67,7 @@ type Delivery struct {
 	Doubt bool
 	// Prepared holds unexpired handles by step.
 	Prepared map[string]PreparedStep
-	// Login is that of the last `scheduled` that named one: a new one reopens what failed.
+	// Login is that of the last `claimed`, or `scheduled` that named one: a new one reopens what failed.
 	Login string
 	// Changed is when the state last changed; Touched, when the last event of this delivery was written, and Number,
 	// in which event file.

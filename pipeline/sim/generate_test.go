@@ -327,12 +327,16 @@ func (g *generator) attack() {
 // trap puts steps together that seldom meet by chance.
 func (g *generator) trap() {
 	d := g.oneDest()
+	which := g.IntN(6)
+	if i := slices.IndexFunc(g.p.Dests, func(d dest) bool { return d.Kind == "finder" }); which < 2 && i >= 0 {
+		d = []string{g.p.Dests[i].Name}
+	}
 	at := time.Hour + time.Duration(g.Int64N(int64(horizon-2*time.Hour)))
 	soon := func() time.Duration { return at + time.Duration(g.Int64N(int64(3*time.Minute))) }
 	post := step{At: at - 20*time.Minute, Do: "post", Post: "trap", Kind: []string{"plain", "thread", "image"}[g.IntN(3)], Dests: d, Due: (at - 5*time.Minute).Truncate(time.Second)}
 	g.add(post)
 	run := step{At: at, Do: "run", Who: g.IntN(len(g.p.Runners))}
-	switch g.IntN(6) {
+	switch which {
 	case 0: // it is out, nobody knows, and the first who looks sees an old list
 		run.Kill = hit{Class: "publish", N: 1, After: true}
 		g.add(step{At: at + 30*time.Second, Do: "wire", Kind: "stale", Op: "list", Dests: d, Times: 1, Dur: 2 * time.Hour})

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	seeds   = flag.Int("sim.seeds", 300, "how many seeds TestSim lives through")
+	seeds   = flag.Int("sim.seeds", fewSeeds, "how many seeds TestSim lives through")
 	from    = flag.Uint64("sim.from", 1, "the first of them")
 	oneSeed = flag.Uint64("sim.seed", 0, "live through this seed alone")
 	verbose = flag.Bool("sim.v", false, "with -sim.seed: say everything that happens")

@@ -74,6 +74,9 @@ func (p *plan) delivery(e *planEntry, it *compose.Item, d *ledger.Delivery, s *l
 		case pipeline.ReasonLate:
 			e.State, e.Why = planLate, fmt.Sprintf("first seen %s after its time; it goes out only if the content branch had it in time", inWords(now.Sub(d.Due)))
 			e.Hint = "give it a new publish_at"
+		case pipeline.ReasonDuplicate:
+			e.State, e.Why = planDuplicate, d.Detail
+			e.Hint = "change the text, or set allow_duplicate: true"
 		case pipeline.ReasonExpired:
 			e.State, e.Why = planExpired, "its publish_by has passed"
 			e.Hint = "give it a new publish_at or publish_by"
