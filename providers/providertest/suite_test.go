@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,7 +130,7 @@ func start(t testing.TB, now func() time.Time) providertest.Network {
 
 func breakInfo(how string) providers.Info {
 	info := sandbox.Info()
-	calls := 0
+	var calls atomic.Int64
 	info.New = func(cfg providers.Config) (providers.Publisher, error) {
 		if how == "ignores key" || how == "repeats" || how == "secret in address" || how == "no RetryAt" {
 			cfg.Transport = meddler{cfg, how}
@@ -146,7 +147,7 @@ func breakInfo(how string) providers.Info {
 	}
 	seal, encode := info.Seal, info.Encode
 	info.Encode = func(d providers.Draft) (providers.Encoded, []providers.Problem) {
-		calls++
+		calls.Add(1)
 		if how == "no limits" {
 			d.Limits = providers.Limits{}
 		}
@@ -157,7 +158,7 @@ func breakInfo(how string) providers.Info {
 		for i := range e.Parts {
 			switch how {
 			case "random encode":
-				e.Parts[i].Text += fmt.Sprint(calls)
+				e.Parts[i].Text += fmt.Sprint(calls.Load())
 			case "loose JSON":
 				e.Parts[i].Payload = append(json.RawMessage(" "), e.Parts[i].Payload...)
 			case "drops alt":
@@ -171,8 +172,8 @@ func breakInfo(how string) providers.Info {
 	}
 	info.Seal = func(in providers.SealInput) (json.RawMessage, error) {
 		b, err := seal(in)
-		if calls++; how == "random seal" {
-			b = append(b, fmt.Append(nil, calls)...)
+		if n := calls.Add(1); how == "random seal" {
+			b = append(b, fmt.Append(nil, n)...)
 		}
 		return b, err
 	}
